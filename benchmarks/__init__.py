@@ -1,0 +1,1 @@
+"""Benchmarks of spnc and its peers, and the recorders of the peers' answers."""

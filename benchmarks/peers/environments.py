@@ -1,0 +1,80 @@
+"""Virtual environments for the peers.
+
+The peers' requirements clash with spnc's and with each other's, so each gets an environment of its
+own, made once and kept in the user's cache, outside the repository.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+import platformdirs
+
+# Written into every environment made here. It says what was asked for, so that changed requirements
+# make the environment anew, and it marks the folder as ours, so that no other folder is cleared.
+_MARKER = "spnc-peer.json"
+
+
+def default_folder(name: str) -> Path:
+    """The folder in the user's cache that the environment `name` is kept in."""
+    return Path(platformdirs.user_cache_dir("spnc")) / "peers" / name
+
+
+def ensure(
+    name: str,
+    requirements: Sequence[str],
+    no_deps: Sequence[str] = (),
+    folder: Path | None = None,
+) -> Path:
+    """Make the environment `name` unless it is there already, and return its Python.
+
+    `requirements` are installed with all they depend on, then `no_deps` without (for peers that
+    declare far more than the part compared here needs). `folder` overrides where it is kept.
+    """
+    folder = default_folder(name) if folder is None else folder.absolute()
+    wanted = {
+        "name": name,
+        "python": ".".join(map(str, sys.version_info[:2])),
+        "requirements": list(requirements),
+        "no_deps": list(no_deps),
+    }
+    marker = folder / _MARKER
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if marker.is_file():
+        found = json.loads(marker.read_text(encoding="utf-8"))
+        if found == {**wanted, "finished": True} and python.exists():
+            return python
+    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(
+            f"{folder} is not an environment made by spnc's benchmarks; name an empty or new folder"
+        )
+
+    venv.create(folder, clear=True, with_pip=True)
+    # Marked before the long part, so that a run that is broken off can be taken up by the next.
+    marker.write_text(json.dumps({**wanted, "finished": False}), encoding="utf-8")
+    if requirements:
+        _pip_install(python, list(requirements))
+    if no_deps:
+        _pip_install(python, ["--no-deps", *no_deps])
+    marker.write_text(json.dumps({**wanted, "finished": True}), encoding="utf-8")
+    return python
+
+
+def run(python: Path, script: Path, arguments: Sequence[str] = ()) -> None:
+    """Run `script` by an environment's `python`, apart from this process's own packages."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    # One thread and a fixed hash seed: a record must come out the same each time.
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    environment |= {**threads, "PYTHONHASHSEED": "0"}
+    subprocess.run([str(python), str(script), *arguments], check=True, env=environment)
+
+
+def _pip_install(python: Path, arguments: list[str]) -> None:
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*command, *arguments], check=True)

@@ -1,0 +1,52 @@
+"""spnc: a compiler for tractable density models.
+
+    model = spnc.compile("circuit.spn")         # or a spec, a networkx graph, node-link data
+    run = spnc.train("specs/quickstart.yaml")   # run.model, run.fitted, run.scores
+    spnc.load("model.spnc").log_likelihood(X)
+    spnc.check("circuit.spn")                   # a list of diagnostics, empty if all is well
+
+Importing this is cheap: what a name needs is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spnc.api import check, compile, load, train
+    from spnc.diagnostics import Diagnostic, InputError
+    from spnc.model import Model
+    from spnc.pipeline import Trained
+
+_HOMES = {
+    "check": "spnc.api",
+    "compile": "spnc.api",
+    "load": "spnc.api",
+    "train": "spnc.api",
+    "Diagnostic": "spnc.diagnostics",
+    "InputError": "spnc.diagnostics",
+    "Model": "spnc.model",
+    "Trained": "spnc.pipeline",
+}
+
+__all__ = [
+    "Diagnostic",
+    "InputError",
+    "Model",
+    "Trained",
+    "check",
+    "compile",
+    "load",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'spnc' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,111 @@
+"""The public functions behind `import spnc`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from networkx import DiGraph
+
+from spnc import checks
+from spnc.diagnostics import Diagnostic, InputError, Sink, in_reading_order
+from spnc.graph.files import read_circuit
+from spnc.graph.interchange import from_networkx, from_node_link
+from spnc.graph.nodes import Graph
+from spnc.model import Model, read_model
+from spnc.pipeline import Trained, compile_graph, compile_recipe, train_compiled
+from spnc.spec.files import kind_of
+from spnc.spec.read import recipe_from
+from spnc.textfile import read_source
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from spnc.spec.recipe import Recipe
+
+
+def check(thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any]) -> list[Diagnostic]:
+    """Everything that is wrong with a spec, a circuit or a model; an empty list if nothing is.
+
+    `thing` is the path of any file spnc knows, a networkx graph, or a node-link mapping.
+    """
+    sink = Sink()
+    try:
+        read_thing(thing, sink)
+    except InputError as error:
+        return list(error.diagnostics)
+    return in_reading_order(sink.diagnostics)
+
+
+def compile(
+    thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any], settings: Sequence[str] = ()
+) -> Model:
+    """The model of a spec before training, or of a circuit. Raises `InputError`.
+
+    `settings` are overrides such as `"optimizer.max_iterations=50"`.
+    """
+    sink = Sink()
+    found = read_thing(thing, sink, settings)
+    sink.stop()
+    if isinstance(found, Model):
+        return found
+    if isinstance(found, DiGraph):
+        program, parameters = compile_graph(found, sink)
+        return Model(str(found.graph.get("name", "circuit")), program, parameters)
+    return compile_recipe(found, sink).model()
+
+
+def train(spec: str | Path, settings: Sequence[str] = ()) -> Trained:
+    """The trained model of a spec, with its history and scores. Raises `InputError`.
+
+    Nothing is written; `spnc train` on the command line keeps a run folder.
+    """
+    sink = Sink()
+    recipe = read_recipe_only(spec, sink, settings)
+    return train_compiled(compile_recipe(recipe, sink), sink)
+
+
+def load(path: str | Path) -> Model:
+    """A saved model. Raises `InputError` if the file is not one."""
+    sink = Sink()
+    model = read_model(Path(path), sink)
+    sink.stop()
+    assert model is not None
+    return model
+
+
+def read_thing(thing: Any, sink: Sink, settings: Sequence[str] = ()) -> Recipe | Graph | Model:
+    """A recipe, a checked graph or a model from whatever a user may have; stops at errors."""
+    found: Any
+    if isinstance(thing, str | Path):
+        found = _read_file(Path(thing), sink, settings)
+    elif isinstance(thing, Mapping):
+        found = from_node_link(thing, sink)
+    else:
+        found = from_networkx(thing, sink)
+    if isinstance(found, DiGraph):
+        checks.check(found, sink)
+    sink.stop()
+    return found  # type: ignore[no-any-return]
+
+
+def read_recipe_only(path: str | Path, sink: Sink, settings: Sequence[str] = ()) -> Recipe:
+    """The recipe in a spec file; anything else is an error."""
+    source = read_source(Path(path), sink)
+    recipe = recipe_from(source, sink, settings) if source is not None else None
+    sink.stop()
+    assert recipe is not None
+    return recipe
+
+
+def _read_file(path: Path, sink: Sink, settings: Sequence[str]) -> Any:
+    if path.suffix.lower() == ".spnc":
+        return read_model(path, sink)
+    source = read_source(path, sink)
+    if source is None:
+        return None
+    kind = kind_of(path, source.text, sink)
+    if kind in ("circuit", "node-link"):
+        return read_circuit(source, sink)
+    return recipe_from(source, sink, settings) if kind is not None else None

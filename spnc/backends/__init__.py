@@ -1,0 +1,88 @@
+"""Backends: a `Program` opened for computing. The NumPy backend defines what is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.data.dataset import Table
+from spnc.program import Parameters, Program
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How well rows are explained. A row of probability zero is counted, never averaged."""
+
+    total: float  # summed log-likelihood of the possible rows, by weight
+    possible: float  # weight of the rows with a positive probability
+    impossible: float  # weight of the others
+
+    @property
+    def average(self) -> float:
+        """The average log-likelihood of the possible rows."""
+        return self.total / self.possible if self.possible > 0 else float("nan")
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """For comparing scores over the same rows: fewer impossible rows first, then average."""
+        return (-self.impossible, self.average if self.possible > 0 else float("-inf"))
+
+    @staticmethod
+    def of(log_likelihoods: Floats, weights: Floats) -> Score:
+        """The score of rows from their log-likelihoods and weights."""
+        possible = log_likelihoods > -np.inf
+        total = float((log_likelihoods[possible] * weights[possible]).sum())
+        good = float(weights[possible].sum())
+        return Score(total, good, float(weights[~possible].sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The E-step: expected counts for every weight slot and leaf table, and the score."""
+
+    weights: Floats
+    tables: tuple[Floats, ...]
+    score: Score
+
+
+class Engine(Protocol):
+    """A program opened on a backend."""
+
+    program: Program
+
+    def load(self, table: Table) -> Any:
+        """Rows laid out for this engine; made once, used for every pass."""
+        ...
+
+    def log_likelihood(self, parameters: Parameters, batch: Any) -> Floats:
+        """log p(row) for every row loaded; missing values are marginalised."""
+        ...
+
+    def expected_counts(self, parameters: Parameters, batch: Any) -> Counts:
+        """Flows through every edge and leaf, summed over rows by weight; and the score."""
+        ...
+
+
+class Backend(Protocol):
+    """A way of computing, chosen by name in a spec."""
+
+    plugin_name: ClassVar[str]
+    priority: ClassVar[int]  # `auto` takes the available backend with the highest
+
+    @classmethod
+    def available(cls) -> bool:
+        """Whether it can run on this machine."""
+        ...
+
+    def open(self, program: Program) -> Engine:
+        """An engine for the program."""
+        ...
+
+    def resolved(self) -> Backend:
+        """The backend that will do the work: itself, or the one that `auto` chose."""
+        ...

@@ -1,0 +1,163 @@
+"""The NumPy backend: the definition of what a program means. Plain, layered, log-domain.
+
+Values and flows are `[node, row]` with rows contiguous. Rows are taken in chunks, so that the
+memory in use does not depend on how many there are. One segment of the program is one handful of
+array operations: gather the children, reduce them per node.
+
+Flows follow the EM of the paper on any DAG: the root receives the row's weight; a sum's edge to
+child c receives F(n) · w · S_c / S_n; a product's edge receives F(n); a node's flow is the sum
+over its parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from spnc.backends import Counts, Floats, Score
+from spnc.data.dataset import Table
+from spnc.program import Ints, Parameters, Program, Segment
+from spnc.registry import BACKENDS, Options, option
+
+
+@BACKENDS.register("numpy")
+@dataclass(frozen=True, kw_only=True)
+class NumpyBackend(Options):
+    """The reference: array operations in the log domain, on one core."""
+
+    priority: ClassVar[int] = 0
+
+    chunk_mb: float = option(32.0, "working memory for one chunk of rows, in megabytes", above=0)
+
+    @classmethod
+    def available(cls) -> bool:
+        """Always."""
+        return True
+
+    def resolved(self) -> NumpyBackend:
+        """Itself."""
+        return self
+
+    def open(self, program: Program) -> NumpyEngine:
+        """An engine for the program."""
+        return NumpyEngine(program, self.chunk_mb)
+
+
+@dataclass(frozen=True, eq=False)
+class _ByChild:
+    """A segment's edges sorted by child, so that flows can be summed per child by reduceat."""
+
+    parents: Ints  # parent of each edge, sorted by child
+    children: Ints  # child of each edge
+    slots: Ints  # position of each edge in the segment's own order
+    starts: Ints  # where each distinct child's edges start
+    targets: Ints  # the distinct children
+
+    @staticmethod
+    def of(segment: Segment) -> _ByChild:
+        order = np.argsort(segment.children, kind="stable")
+        nodes = np.arange(segment.first, segment.last)
+        parents = np.repeat(nodes, np.diff(segment.starts))[order]
+        targets, starts = np.unique(segment.children[order], return_index=True)
+        return _ByChild(parents, segment.children[order], order, starts, targets)
+
+
+class NumpyEngine:
+    """A program opened on the NumPy backend."""
+
+    def __init__(self, program: Program, chunk_mb: float) -> None:
+        self.program = program
+        widest = max((len(s.children) for s in program.segments), default=0)
+        bytes_per_row = 8 * (2 * program.nodes + 4 * widest + len(program.columns))
+        self.chunk_rows = max(1, int(chunk_mb * 1e6 / bytes_per_row))
+        self._by_child = [_ByChild.of(s) for s in program.segments]
+
+    def load(self, table: Table) -> Table:
+        """The reference needs no layout of its own."""
+        return table
+
+    def log_likelihood(self, parameters: Parameters, batch: Table) -> Floats:
+        """log p(row) for every row; missing values are marginalised."""
+        log_weights = _log(parameters.weights)
+        found = np.empty(batch.rows)
+        for rows in self._chunks(batch.rows):
+            columns = np.ascontiguousarray(batch.values[rows].T)
+            found[rows] = self._forward(parameters, log_weights, columns)[self.program.root]
+        return found
+
+    def expected_counts(self, parameters: Parameters, batch: Table) -> Counts:
+        """Flows through every edge and leaf, summed over rows by weight; and the score."""
+        log_weights = _log(parameters.weights)
+        weights = np.zeros(self.program.slots)
+        tables = [np.zeros((len(t), t.states)) for t in self.program.leaves]
+        log_likelihoods = np.empty(batch.rows)
+        for rows in self._chunks(batch.rows):
+            columns = np.ascontiguousarray(batch.values[rows].T)
+            values = self._forward(parameters, log_weights, columns)
+            log_likelihoods[rows] = values[self.program.root]
+            flows = self._backward(log_weights, values, batch.weights[rows], weights)
+            for leaf, counts in zip(self.program.leaves, tables, strict=True):
+                own = flows[leaf.first : leaf.last]
+                counts += leaf.kind.statistics(columns[leaf.variables], own, leaf.states)
+        return Counts(weights, tuple(tables), Score.of(log_likelihoods, batch.weights))
+
+    def _chunks(self, rows: int) -> Iterator[slice]:
+        for start in range(0, rows, self.chunk_rows):
+            yield slice(start, min(start + self.chunk_rows, rows))
+
+    def _forward(self, parameters: Parameters, log_weights: Floats, columns: Floats) -> Floats:
+        """The log value of every node, `[node, row]`, for `columns[column, row]`."""
+        values = np.empty((self.program.nodes, columns.shape[1]))
+        for leaf, table in zip(self.program.leaves, parameters.tables, strict=True):
+            values[leaf.first : leaf.last] = leaf.kind.log_density(table, columns[leaf.variables])
+        for segment in self.program.segments:
+            gathered = values[segment.children]
+            starts = segment.starts[:-1]
+            if segment.is_sum:
+                gathered += log_weights[segment.slots, None]
+                result = _logsumexp(gathered, starts, np.diff(segment.starts))
+            else:
+                result = np.add.reduceat(gathered, starts, axis=0)
+            values[segment.first : segment.last] = result
+        return values
+
+    def _backward(
+        self, log_weights: Floats, values: Floats, row_weights: Floats, edge_counts: Floats
+    ) -> Floats:
+        """The flow of every node, `[node, row]`; adds the flow of sum edges to `edge_counts`."""
+        flows = np.zeros_like(values)
+        root = self.program.root
+        flows[root] = np.where(values[root] > -np.inf, row_weights, 0.0)
+        pairs = zip(self.program.segments, self._by_child, strict=True)
+        for segment, by_child in reversed(list(pairs)):
+            edge_flows = flows[by_child.parents]
+            if segment.is_sum:
+                own = values[segment.first : segment.last]
+                # An impossible node gets no flow: any finite number in place of its -inf will do.
+                finite = np.where(own > -np.inf, own, 0.0)
+                share = values[by_child.children]
+                share += log_weights[segment.slots][by_child.slots, None]
+                share -= finite[by_child.parents - segment.first]
+                edge_flows *= np.exp(share, out=share)
+                edge_counts[segment.first_slot + by_child.slots] += edge_flows.sum(axis=1)
+            if len(by_child.targets) < len(by_child.children):  # some child is shared here
+                edge_flows = np.add.reduceat(edge_flows, by_child.starts, axis=0)
+            flows[by_child.targets] += edge_flows
+        return flows
+
+
+def _log(weights: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(weights)
+
+
+def _logsumexp(terms: Floats, starts: Ints, sizes: Ints) -> Floats:
+    """log Σ exp over runs of rows of `terms`, which is overwritten."""
+    top = np.maximum.reduceat(terms, starts, axis=0)
+    shift = np.where(top > -np.inf, top, 0.0)
+    terms -= np.repeat(shift, sizes, axis=0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.add.reduceat(np.exp(terms, out=terms), starts, axis=0)) + shift

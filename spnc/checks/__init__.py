@@ -1,0 +1,44 @@
+"""Checks: is a graph a valid circuit? Every violation is reported, in one run.
+
+A check is one file with a function `check(view)`. They are listed here in the order in which a
+reader would want to hear of their findings; none depends on another having passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spnc.checks import (
+    acyclic,
+    complete,
+    covering,
+    decomposable,
+    kinds,
+    leaves,
+    rooted,
+    weights,
+)
+from spnc.checks.view import View
+from spnc.diagnostics import Sink
+from spnc.graph.nodes import Graph
+
+ALL: tuple[Callable[[View], None], ...] = (
+    kinds.check,
+    acyclic.check,
+    rooted.check,
+    leaves.check,
+    complete.check,
+    decomposable.check,
+    weights.check,
+    covering.check,
+)
+
+
+def check(graph: Graph, sink: Sink) -> None:
+    """Report everything that keeps the graph from being a valid circuit."""
+    if len(graph) == 0:
+        sink.error("E217", "the circuit has no nodes", help="define at least one leaf")
+        return
+    view = View(graph, sink)
+    for one in ALL:
+        one(view)

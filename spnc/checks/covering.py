@@ -1,0 +1,28 @@
+"""The root speaks about every column."""
+
+from __future__ import annotations
+
+from spnc.checks.view import View
+from spnc.diagnostics import counted, listed
+
+
+def check(view: View) -> None:
+    """E211: columns that the root does not model."""
+    root = view.graph.graph.get("root")
+    if root is None:
+        tops = [n for n, above in view.graph.pred.items() if not above]
+        if len(tops) != 1:
+            return
+        root = tops[0]
+    if root in view.unknown:
+        return
+    missing = ((1 << len(view.columns)) - 1) & ~view.scopes[root]
+    if missing:
+        names = view.names(missing)
+        view.error(
+            "E211",
+            f"the root does not model {counted(len(names), 'column')}",
+            root,
+            [f"missing: {listed(names)}"],
+            "multiply leaves over these columns into the circuit, or drop the columns",
+        )

@@ -1,0 +1,32 @@
+"""Products are decomposable: no two children of a product speak about the same column."""
+
+from __future__ import annotations
+
+from spnc.checks.view import View
+from spnc.diagnostics import listed
+from spnc.graph.nodes import Product
+
+
+def check(view: View) -> None:
+    """E204: children of a product share variables."""
+    scope, unknown = view.scopes, view.unknown
+    for n in view.order:
+        if not isinstance(view.node[n], Product) or n in unknown:
+            continue
+        seen = shared = 0
+        for c in view.below[n]:
+            shared |= seen & scope[c]
+            seen |= scope[c]
+        if not shared:
+            continue
+        guilty = [c for c in view.below[n] if scope[c] & shared]
+        who = "both contain" if len(guilty) == 2 else "shared by these"
+        notes = [f"{who}: {listed(view.names(shared))}"]
+        notes.append(f"children concerned: {listed(view.titles(guilty))}")
+        view.error(
+            "E204",
+            f"{view.title(n)} has children that share variables",
+            n,
+            notes,
+            "a product needs disjoint scopes; drop one child or split it",
+        )

@@ -1,0 +1,72 @@
+"""The command line: arguments in, text out, exit codes. The only place that prints.
+
+Exit codes: 0 fine, 1 the input is wrong, 2 usage, 70 a bug of ours, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from spnc.cli.output import complain
+from spnc.diagnostics import InputError
+
+COMMANDS = (
+    "check",
+    "compile",
+    "train",
+    "evaluate",
+    "inspect",
+    "format",
+    "data",
+    "explain",
+    "schema",
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line. Building it imports nothing heavy."""
+    top = argparse.ArgumentParser(
+        prog="spnc",
+        description="A compiler for tractable density models: specs in, trained forests out.",
+        epilog="`spnc COMMAND --help` says more about a command.",
+    )
+    top.add_argument("--version", action="version", version=f"spnc {version('spnc-forest')}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        importlib.import_module(f"spnc.cli.commands.{name}").add(commands)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; answers the exit code."""
+    arguments = parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except InputError as error:
+        complain(error.diagnostics)
+        if getattr(arguments, "json", False):
+            found = [d.as_json() for d in error.diagnostics]
+            print(json.dumps({"ok": False, "diagnostics": found}, indent=2))
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has gone; silence the interpreter's own complaint at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception:
+        traceback.print_exc()
+        print(
+            f"\nThis is a bug in spnc {version('spnc-forest')}, not in your input. Please report "
+            "it with the text above and the files that led to it.",
+            file=sys.stderr,
+        )
+        return 70

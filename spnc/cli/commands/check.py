@@ -1,0 +1,48 @@
+"""`spnc check`: is this a valid spec, circuit or model?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from spnc.cli.arguments import add_json, add_settings, command, settings_of
+
+
+def add(subparsers: Any) -> None:
+    """Declare the command."""
+    parser = command(subparsers, "check", run, "validate a spec, a circuit or a model")
+    parser.add_argument("file", help=".yaml or .spn spec, .spn or .json circuit, .spnc model")
+    add_settings(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Report every problem; say what was found to be fine."""
+    from spnc.api import read_thing
+    from spnc.checking import check_recipe
+    from spnc.cli.output import complain
+    from spnc.diagnostics import Sink
+    from spnc.model import Model
+    from spnc.spec.recipe import Recipe
+
+    sink = Sink()
+    thing = read_thing(arguments.file, sink, settings_of(arguments))
+    notes: list[str] = []
+    if isinstance(thing, Recipe):
+        what = "a valid spec"
+        notes = check_recipe(thing, sink)
+        sink.stop()
+    elif isinstance(thing, Model):
+        what = f"a valid model of {thing.program.edges:,} edges"
+    else:
+        what = f"a valid circuit of {len(thing):,} nodes and {thing.number_of_edges():,} edges"
+    if arguments.json:
+        found = [d.as_json() for d in sink.diagnostics]
+        print(json.dumps({"ok": True, "diagnostics": found}, indent=2))
+    else:
+        complain(sink.diagnostics)
+        print(f"{arguments.file}: {what}")
+        for note in notes:
+            print(f"  {note}")
+    return 0

@@ -1,0 +1,85 @@
+"""`spnc compile`: structure, links, checks, passes, lowering; no parameter training."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from spnc.cli.arguments import add_json, add_quiet, add_settings, command, settings_of
+
+if TYPE_CHECKING:
+    from spnc.graph.nodes import Graph
+
+
+def add(subparsers: Any) -> None:
+    """Declare the command."""
+    parser = command(
+        subparsers, "compile", run, "learn, check and lower a circuit, without training it"
+    )
+    parser.add_argument("file", help="a spec or a circuit")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the untrained model here")
+    parser.add_argument(
+        "--dump",
+        metavar="STAGE",
+        help="print the circuit as it is after a stage: forest, or the name of a pass",
+    )
+    add_settings(parser)
+    add_json(parser)
+    add_quiet(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compile, and show what came out."""
+    from spnc import passes
+    from spnc.api import read_thing
+    from spnc.cli.output import complain, duration, table
+    from spnc.cli.progress import watching
+    from spnc.diagnostics import Sink, did_you_mean
+    from spnc.graph.text import write_circuit_text
+    from spnc.model import Model
+    from spnc.pipeline import compile_graph, compile_recipe
+    from spnc.spec.recipe import Recipe
+
+    sink = Sink()
+    stages = ["forest", *passes.BEFORE_TRAINING]
+    if arguments.dump is not None and arguments.dump not in stages:
+        sink.error(
+            "E117",
+            f"there is no stage `{arguments.dump}` to dump",
+            notes=[f"the stages are: {', '.join(stages)}"],
+            help=did_you_mean(arguments.dump, stages),
+        )
+    texts: dict[str, str] = {}
+
+    def dump(stage: str, graph: Graph) -> None:
+        if stage == arguments.dump:
+            texts[stage] = write_circuit_text(graph, stage)
+
+    thing = read_thing(arguments.file, sink, settings_of(arguments))
+    seconds: dict[str, float] = {}
+    if isinstance(thing, Recipe):
+        with watching(arguments.quiet) as watch:
+            compiled = compile_recipe(thing, sink, watch, dump)
+        model, seconds = compiled.model(), compiled.seconds
+    elif isinstance(thing, Model):
+        model = thing
+    else:
+        dump("forest", thing)
+        program, parameters = compile_graph(thing, sink, dump)
+        model = Model(str(thing.graph.get("name", "circuit")), program, parameters)
+    if arguments.output is not None:
+        model.save(arguments.output)
+    complain(sink.diagnostics)
+    facts = model.program.facts()
+    if arguments.json:
+        print(json.dumps({"ok": True, "model": facts, "seconds": seconds}, indent=2))
+    elif arguments.dump is not None:
+        print(texts.get(arguments.dump, ""), end="")
+    else:
+        print(table(["circuit", ""], [(name, value) for name, value in facts.items()]))
+        if seconds:
+            print(f"\ncompiled in {duration(sum(seconds.values()))}")
+        if arguments.output is not None:
+            print(f"written to {arguments.output}")
+    return 0

@@ -1,0 +1,92 @@
+"""`spnc data`: which datasets there are, fetching them, looking at them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from spnc.cli.arguments import add_json, add_quiet, command
+
+
+def add(subparsers: Any) -> None:
+    """Declare the command and its three parts."""
+    parser = command(subparsers, "data", run_list, "list, fetch and show datasets")
+    parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
+    known = command(parts, "list", run_list, "the datasets that spnc knows by name")
+    add_json(known)
+    fetch = command(parts, "fetch", run_fetch, "bring public datasets into the cache folder")
+    fetch.add_argument("names", nargs="+", help="names such as nltcs, or debd:nltcs")
+    add_json(fetch)
+    add_quiet(fetch)
+    show = command(parts, "show", run_show, "columns, splits and marginals of a source")
+    show.add_argument("source", help="a file, builtin:NAME or debd:NAME")
+    add_json(show)
+    add_quiet(show)
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """A line per dataset, and whether it is on this machine."""
+    from spnc.cli.output import table
+    from spnc.data.builtin import BUILTINS
+    from spnc.data.debd import listing
+
+    rows = [(f"builtin:{b.name}", "built in", b.description) for b in BUILTINS.values()]
+    for entry in listing():
+        place = str(entry.found) if entry.found is not None else "not fetched"
+        rows.append((f"debd:{entry.name}", place, ""))
+    if arguments.json:
+        found = [{"source": s, "found": p, "description": d} for s, p, d in rows]
+        print(json.dumps({"ok": True, "datasets": found}, indent=2))
+    else:
+        print(table(["source", "found", "description"], rows, left=3))
+    return 0
+
+
+def run_fetch(arguments: argparse.Namespace) -> int:
+    """Download what is not here yet."""
+    from spnc.cli.output import complain
+    from spnc.cli.progress import watching
+    from spnc.data.debd import fetch
+    from spnc.diagnostics import Sink
+
+    sink = Sink()
+    names = [name.removeprefix("debd:") for name in arguments.names]
+    with watching(arguments.quiet) as watch:
+        watch.stage("fetching")
+        for name in names:
+            fetch(name, sink, progress=watch.progress)
+    sink.stop()
+    complain(sink.diagnostics)
+    if arguments.json:
+        print(json.dumps({"ok": True, "fetched": names}, indent=2))
+    else:
+        print(f"here: {', '.join(f'debd:{name}' for name in names)}")
+    return 0
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Splits, then columns with their types, missing cells and means."""
+    from spnc.cli.output import complain, table
+    from spnc.cli.progress import watching
+    from spnc.data.load import load_table
+    from spnc.data.summary import summarise
+    from spnc.diagnostics import Sink
+
+    sink = Sink()
+    with watching(arguments.quiet) as watch:
+        watch.stage("reading data")
+        dataset = load_table(arguments.source, sink, progress=watch.progress)
+    sink.stop()
+    assert dataset is not None
+    facts = summarise(dataset)
+    complain(sink.diagnostics)
+    if arguments.json:
+        print(json.dumps({"ok": True, "source": arguments.source, **facts}, indent=2))
+        return 0
+    splits = [(s["split"], s["rows"], s["distinct_rows"]) for s in facts["splits"]]
+    columns = [(c["name"], c["type"], c["missing"], c["mean"]) for c in facts["columns"]]
+    print(table(["split", "rows", "distinct rows"], splits))
+    print()
+    print(table(["column", "type", "missing", "mean"], columns, left=2))
+    return 0

@@ -1,0 +1,68 @@
+"""`spnc format`: specs and circuits in their other spelling, or laid out anew."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from spnc.cli.arguments import command
+
+
+def add(subparsers: Any) -> None:
+    """Declare the command."""
+    parser = command(subparsers, "format", run, "convert a spec or a circuit between its spellings")
+    parser.add_argument("file", help="a spec or a circuit")
+    parser.add_argument(
+        "--to",
+        choices=["yaml", "dsl", "json"],
+        help="specs: yaml or dsl; circuits: dsl or json (default: as it is)",
+    )
+    parser.add_argument("--full", action="store_true", help="write out every default")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write here, not to the screen")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the file in the wanted form."""
+    import json
+
+    from spnc.api import read_thing
+    from spnc.atomic import write_text
+    from spnc.cli.output import complain
+    from spnc.diagnostics import Sink
+    from spnc.graph.interchange import to_node_link
+    from spnc.graph.text import write_circuit_text
+    from spnc.model import Model
+    from spnc.spec.recipe import Recipe
+    from spnc.spec.write import write_dsl, write_yaml
+
+    sink = Sink()
+    thing = read_thing(arguments.file, sink)
+    suffix = Path(arguments.file).suffix.lower()
+    own = {".spn": "dsl", ".json": "json"}.get(suffix, "yaml")
+    to = arguments.to or own
+    text = None
+    if isinstance(thing, Recipe):
+        if to != "json":
+            text = (write_yaml if to == "yaml" else write_dsl)(thing, full=arguments.full)
+    elif not isinstance(thing, Model) and to != "yaml":
+        name = Path(str(thing.graph.get("name", "circuit"))).stem
+        if to == "dsl":
+            text = write_circuit_text(thing, name)
+        else:
+            text = json.dumps(to_node_link(thing), indent=1) + "\n"
+    if text is None:
+        sink.error(
+            "E118",
+            f"`{arguments.file}` has no form `{to}`",
+            where=arguments.file,
+            help="specs are written as yaml or dsl, circuits as dsl or json",
+        )
+        sink.stop()
+        return 1
+    complain(sink.diagnostics)
+    if arguments.output is not None:
+        write_text(Path(arguments.output), text)
+    else:
+        print(text, end="")
+    return 0

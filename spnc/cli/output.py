@@ -1,0 +1,51 @@
+"""Text for people: tables that line up, diagnostics, numbers and times."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+
+from spnc.diagnostics import Diagnostic, render
+
+
+def complain(diagnostics: Iterable[Diagnostic]) -> None:
+    """Diagnostics on the error stream, in colour where that is a terminal."""
+    found = list(diagnostics)
+    if found:
+        colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+        print(render(found, colour=colour), file=sys.stderr)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:
+    """Rows in columns: the first `left` to the left, the others to the right."""
+    cells = [[cell(value) for value in row] for row in rows]
+    widths = [max(len(r[i]) for r in [list(head), *cells]) for i in range(len(head))]
+
+    def line(row: Sequence[str]) -> str:
+        parts = [
+            text.ljust(width) if i < left else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        return ("  " + "  ".join(parts)).rstrip()
+
+    rule = "  " + "  ".join("─" * width for width in widths)
+    return "\n".join([line(head), rule, *(line(row) for row in cells)])
+
+
+def cell(value: object) -> str:
+    """A value as a table shows it."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return str(value)
+
+
+def duration(seconds: float) -> str:
+    """A time span as people say it."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"

@@ -1,0 +1,77 @@
+"""A live display on a terminal; silence everywhere else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from spnc.watch import Watch
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from spnc.training import Optimizer, Record
+
+
+@contextmanager
+def watching(quiet: bool) -> Iterator[Watch]:
+    """A watch that shows progress on the error stream, if that is a terminal and not `quiet`."""
+    if quiet or not sys.stderr.isatty():
+        yield Watch()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        TextColumn("[dim]at most"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield _LiveWatch(progress)
+
+
+class _LiveWatch(Watch):
+    """Shows the present stage, how far it is, and the training curve in numbers."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task: Any = None
+
+    def stage(self, title: str) -> None:
+        """A new stage begins: its line replaces the last one's."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(title, total=None, note="")
+
+    def progress(self, label: str, done: int, total: int | None) -> None:
+        """So much of the present stage is done."""
+        if self._task is None:
+            self.stage(label)
+        note = f"{label} {done:,}" + (f" of {total:,}" if total else "")
+        self._progress.update(self._task, completed=done, total=total, note=note)
+
+    def training(self, optimizer: Optimizer) -> None:
+        """Training begins, with as many steps as the optimiser allows."""
+        total = getattr(optimizer, "max_iterations", None)
+        self._progress.update(self._task, total=total, completed=0)
+
+    def iteration(self, record: Record, best_iteration: int) -> None:
+        """Training has come this far."""
+        note = f"iteration {record.iteration}  train {record.train:.4f}"
+        if record.valid is not None:
+            note += f"  valid {record.valid:.4f} (best at {best_iteration})"
+        self._progress.update(self._task, completed=record.iteration, note=note)

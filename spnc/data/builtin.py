@@ -1,0 +1,54 @@
+"""The datasets that come with spnc: `builtin:NAME`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.data.asia import ASIA_COLUMNS, asia_entropy, asia_log_probability, asia_rows
+from spnc.data.raw import RawTable
+
+__all__ = ["BUILTINS", "Builtin", "asia_entropy", "asia_log_probability"]
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A dataset that needs no file: its name, one line about it, and how its rows are made."""
+
+    name: str
+    description: str
+    columns: tuple[str, ...]
+    rows: Callable[[], NDArray[np.float64]]
+
+    def table(self) -> RawTable:
+        """All its rows, not yet split."""
+        return RawTable(f"builtin:{self.name}", self.rows(), self.columns)
+
+
+def _digits() -> NDArray[np.float64]:
+    from sklearn.datasets import load_digits  # slow to import
+
+    pixels, _ = load_digits(return_X_y=True)
+    return np.asarray(pixels > 7, dtype=np.float64)
+
+
+BUILTINS = {
+    b.name: b
+    for b in (
+        Builtin(
+            "asia",
+            "5,000 rows from the Asia network of Lauritzen and Spiegelhalter, 8 binary columns",
+            ASIA_COLUMNS,
+            asia_rows,
+        ),
+        Builtin(
+            "digits",
+            "1,797 handwritten digits from scikit-learn, 8 by 8 black or white pixels",
+            tuple(f"pixel_{r}_{c}" for r in range(8) for c in range(8)),
+            _digits,
+        ),
+    )
+}

@@ -1,0 +1,159 @@
+"""The slow, exact reading of a text table: every problem, each with its line and column."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from spnc.data.cells import Numbers, is_header, records
+from spnc.data.raw import MISSING, FileReport, Header, RawTable, default_name
+from spnc.diagnostics import counted, listed
+
+
+def parse_careful(
+    text: str,
+    report: FileReport,
+    *,
+    delimiter: str,
+    header: Header = "auto",
+    missing: Sequence[str] = MISSING,
+) -> RawTable | None:
+    """The table in a text, not sound if something was reported; None if there is no table in it.
+
+    Rows of the wrong width are left out, and text that is no number is left as missing.
+    """
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    for line, row in records(text, delimiter):
+        if isinstance(row, csv.Error):
+            report.error("E315", f"this row cannot be cut into cells: {_why(row)}", line=line)
+        else:
+            lines.append(line)
+            rows.append(row)
+    malformed = report.failed
+    if not rows:
+        if not malformed:
+            report.error_empty()
+        return None
+    names: tuple[str, ...] | None = None
+    looks_named = is_header(rows[0], missing)
+    if header == "yes" or (header == "auto" and looks_named):
+        names = check_names(rows[0], lines[0], report)
+        header_line, lines, rows = lines[0], lines[1:], rows[1:]
+        if not rows:
+            if not malformed:
+                report.error("E306", "the file has a header, but no rows", line=header_line)
+            return None
+        if not _header_fits(names, rows, header_line, report):
+            return None
+    lines, rows = _even_rows(lines, rows, names, report)
+    if not rows:
+        return None
+    numbers = Numbers(missing)
+    values = np.array([list(map(numbers.__getitem__, row)) for row in rows], dtype=np.float64)
+    table = RawTable(report.file, values, names, lines, sound=not (report.failed or numbers.bad))
+    if numbers.bad:
+        header_hint = looks_named and header == "no"
+        _report_words(rows, table, numbers, report, header_hint=header_hint)
+    return table
+
+
+def check_names(cells: Sequence[str], line: int, report: FileReport) -> tuple[str, ...]:
+    """The names in a header, empty ones as x0, x1, …; a name given twice is reported."""
+    names = tuple(cell.strip() or default_name(i) for i, cell in enumerate(cells))
+    for name, count in Counter(names).items():
+        if count > 1:
+            places = [i + 1 for i, other in enumerate(names) if other == name]
+            message = f"{count} columns are named `{name}`: columns {listed(places)}"
+            report.error("E313", message, line=line, help="give each column its own name")
+    return names
+
+
+def _why(error: csv.Error) -> str:
+    """The csv module's reason, in words about the file."""
+    if "end of data" in str(error):
+        return "a quoted cell never ends"
+    if "expected after" in str(error):
+        return "text follows a closing quote"
+    return str(error)
+
+
+def _header_fits(
+    names: tuple[str, ...], rows: list[list[str]], line: int, report: FileReport
+) -> bool:
+    """If all rows agree with one another and not with the header, then the header is wrong."""
+    widths = {len(row) for row in rows}
+    if len(widths) == 1 and widths != {len(names)}:
+        cells = counted(widths.pop(), "cell")
+        message = f"the header names {counted(len(names), 'column')}, but every row has {cells}"
+        report.error("E303", message, line=line, help="name each column once in the header")
+        return False
+    return True
+
+
+def _even_rows(
+    lines: list[int], rows: list[list[str]], names: tuple[str, ...] | None, report: FileReport
+) -> tuple[list[int], list[list[str]]]:
+    """The rows of the right width, the others reported: as wide as the header, or as most."""
+    widths = Counter(len(row) for row in rows)
+    expected = len(names) if names is not None else widths.most_common(1)[0][0]
+    if len(widths) == 1:
+        return lines, rows
+    rule = f"the header names {expected}" if names is not None else f"most rows have {expected}"
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != expected:
+            message = f"this row has {counted(len(row), 'cell')}, but {rule}"
+            report.error("E303", message, line=line, help=_ragged_hint(row, expected, names))
+    even = [(line, row) for line, row in zip(lines, rows, strict=True) if len(row) == expected]
+    return [line for line, _ in even], [row for _, row in even]
+
+
+def _ragged_hint(row: list[str], expected: int, names: tuple[str, ...] | None) -> str:
+    if len(row) > expected:
+        if len(row) == expected + 1 and not row[-1].strip():
+            return "remove the delimiter at the end of the line"
+        return "a cell that holds the delimiter must be quoted"
+    absent = [f"`{names[i] if names else default_name(i)}`" for i in range(len(row), expected)]
+    return f"nothing is left for {listed(absent, 4)}; leave a missing cell empty, or write `?`"
+
+
+def _report_words(
+    rows: list[list[str]],
+    table: RawTable,
+    numbers: Numbers,
+    report: FileReport,
+    *,
+    header_hint: bool,
+) -> None:
+    """Report text among numbers cell by cell, and a column of nothing but words once."""
+    names = table.column_names
+    wordy = set()
+    for column, name in enumerate(names):
+        found = [i for i, row in enumerate(rows) if row[column] in numbers.bad]
+        if found and np.isnan(table.values[:, column]).all():
+            wordy.add(column)
+            words = sorted({rows[i][column].strip() for i in found})
+            message = (
+                f"column `{name}` holds words, not numbers: {listed([f'`{w}`' for w in words])}"
+            )
+            codes = ", ".join(f"{word}={code}" for code, word in enumerate(words[:4]))
+            report.error(
+                "E304",
+                message,
+                line=table.line_of(found[0]),
+                notes=(f"in {counted(len(found), 'cell')}, this is the first",),
+                help=f"spnc reads numbers: write the words as numbers from 0, such as {codes}",
+            )
+    for i, row in enumerate(rows):
+        for column, cell in enumerate(row):
+            if column not in wordy and cell in numbers.bad:
+                hint = "write a number, or one of the texts that mean a missing value"
+                if header_hint and i == 0:
+                    hint = "this line looks like a header, but `header` is `no`"
+                elif "," in cell and cell.strip().replace(",", ".", 1).replace(".", "").isdigit():
+                    hint = "write decimals with a point"
+                message = f"column `{names[column]}` holds `{cell.strip()}`, which is not a number"
+                report.error("E304", message, line=table.line_of(i), help=hint)

@@ -1,0 +1,93 @@
+"""What a cell of a text file means, and how its lines are cut into cells."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from io import StringIO
+
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
+)
+WHITESPACE = " "  # stands for any run of spaces and tabs
+_CANDIDATES = (",", ";", "\t", WHITESPACE)
+_SNIFFED_LINES = 20
+
+
+def is_number(cell: str) -> bool:
+    """Whether the text is a decimal number or an infinity; `nan` and `1_000` are not."""
+    return _NUMBER.fullmatch(cell) is not None
+
+
+class Numbers(dict[str, float]):
+    """Cell text to number, NaN where it means a missing value; `bad` collects all other texts."""
+
+    def __init__(self, missing: Sequence[str]) -> None:
+        super().__init__()
+        self.missing = frozenset(m.strip() for m in missing)
+        self.bad: set[str] = set()
+
+    def __missing__(self, cell: str) -> float:
+        text = cell.strip()
+        value = math.nan
+        if text not in self.missing:
+            if is_number(text):
+                value = float(text)
+            else:
+                self.bad.add(cell)
+        self[cell] = value
+        return value
+
+
+def is_header(cells: Sequence[str], missing: Sequence[str]) -> bool:
+    """Whether a first line holds names: some cell is neither a number nor a missing marker."""
+    numbers = Numbers(missing)
+    for cell in cells:
+        _ = numbers[cell]
+    return bool(numbers.bad)
+
+
+def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
+    """The rows of a text with the line each begins on; a malformed row comes as its error.
+
+    Blank lines are left out. A cell may be quoted, and then hold delimiters and line ends.
+    """
+    lines: Iterator[str] = StringIO(text, newline="\n")
+    if delimiter == WHITESPACE:
+        lines = (line.strip().replace("\t", " ") for line in lines)
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    while True:
+        begin = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield begin, error
+            continue
+        # A line of one quoted empty cell is a row with a missing value, spaces alone are not.
+        if cells and not (len(cells) == 1 and cells[0].isspace()):
+            yield begin, cells
+
+
+def sniff_delimiter(text: str) -> str:
+    """The delimiter that cuts the first lines most evenly into more than one cell.
+
+    Of equally good ones the first of comma, semicolon, tab, whitespace. Whitespace must cut most
+    lines alike, since names may hold spaces. A text of one column counts as comma-separated.
+    """
+    start = "".join(list(StringIO(text, newline="\n"))[:_SNIFFED_LINES])
+    best, best_share = ",", 0.0
+    for delimiter in _CANDIDATES:
+        rows = [cells for _, cells in records(start, delimiter)]
+        widths = Counter(len(cells) for cells in rows if isinstance(cells, list))
+        cut = {width: count for width, count in widths.items() if width > 1}
+        share = max(cut.values(), default=0) / max(len(rows), 1)
+        if delimiter == WHITESPACE and share <= 0.5:
+            continue
+        if share > best_share:
+            best, best_share = delimiter, share
+    return best

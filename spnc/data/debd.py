@@ -1,0 +1,186 @@
+"""The twenty binary datasets that density estimators are compared on: `debd:NAME`.
+
+They are public (https://github.com/arranger1044/DEBD). A file is looked for under
+`$SPNC_DATA/debd`, then in the cache folder, and is else downloaded into the cache. Its SHA-256 is
+pinned here and checked wherever it comes from.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from spnc.data.dataset import SPLITS
+from spnc.data.debd_hashes import DEBD_SHA256
+from spnc.data.download import DownloadError, download, store
+from spnc.data.files import read_bytes
+from spnc.data.progress import Progress
+from spnc.data.raw import FileReport, RawTable
+from spnc.data.text import parse_text
+from spnc.diagnostics import Sink, Span, did_you_mean
+
+DEBD_URL = "https://raw.githubusercontent.com/arranger1044/DEBD/master/datasets"
+_OWN_FILES = "a file that you have goes to $SPNC_DATA/debd/"
+
+
+@dataclass(frozen=True, slots=True)
+class DebdEntry:
+    """One of the twenty datasets, and the folder its files are in (None: not all are here)."""
+
+    name: str
+    found: Path | None
+
+
+def listing() -> list[DebdEntry]:
+    """All the datasets by name, and where each was found; contents are not checked."""
+    entries = []
+    for name in sorted(DEBD_SHA256):
+        places = [_locate(name, split) for split in SPLITS]
+        found = None if None in places or places[0] is None else places[0].parent
+        entries.append(DebdEntry(name, found))
+    return entries
+
+
+def is_local(name: str) -> bool:
+    """Whether the dataset can be read without a download; True also for an unknown name."""
+    return name not in DEBD_SHA256 or all(_locate(name, split) for split in SPLITS)
+
+
+def read_debd(
+    name: str,
+    sink: Sink,
+    *,
+    span: Span | None = None,
+    offline: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, RawTable] | None:
+    """The dataset's train, valid and test tables; None if something was reported."""
+    contents = fetch(name, sink, span=span, offline=offline, progress=progress)
+    if contents is None:
+        return None
+    tables = {}
+    for split, content in contents.items():
+        with FileReport(sink, _file_name(name, split)) as report:
+            table = parse_text(content, report, delimiter=",", header="no")
+        if table is not None:
+            tables[split] = table
+    return tables if len(tables) == len(contents) else None
+
+
+def fetch(
+    name: str,
+    sink: Sink,
+    *,
+    span: Span | None = None,
+    offline: bool = False,
+    progress: Progress | None = None,
+) -> Mapping[str, bytes] | None:
+    """The verified text of the dataset's files by split, downloaded where they are not here.
+
+    Reports an unknown name (E301), a failed download (E309) and wrong content (E310), then None.
+    """
+    if name not in DEBD_SHA256:
+        hint = did_you_mean(name, DEBD_SHA256)
+        sink.error("E301", f"there is no dataset `debd:{name}`", span, help=hint)
+        return None
+    contents: dict[str, bytes] = {}
+    reachable = True
+    for split in SPLITS:
+        path = _locate(name, split)
+        if path is not None:
+            content = _local(path, name, split, sink, span, progress)
+        elif offline:
+            message = f"`{_file_name(name, split)}` is not here, and may not be downloaded"
+            sink.error("E309", message, span, help=_OWN_FILES)
+            content = None
+        elif reachable:
+            content, reachable = _remote(name, split, sink, span, progress)
+        else:
+            content = None  # said once: without a server, the next file fails as the last did
+        if content is not None:
+            contents[split] = content
+    return contents if len(contents) == len(SPLITS) else None
+
+
+def cache_folder() -> Path:
+    """Where downloaded files are kept: `$SPNC_CACHE/debd`, else in the user's cache folder."""
+    own = os.environ.get("SPNC_CACHE")
+    if own:
+        return Path(own) / "debd"
+    from platformdirs import user_cache_dir
+
+    return Path(user_cache_dir("spnc")) / "debd"
+
+
+def _file_name(name: str, split: str) -> str:
+    return f"{name}.{split}.data"
+
+
+def _locate(name: str, split: str) -> Path | None:
+    own = os.environ.get("SPNC_DATA")
+    folders = [Path(own) / "debd"] if own else []
+    for folder in [*folders, cache_folder()]:
+        for ending in ("", ".gz"):
+            path = folder / (_file_name(name, split) + ending)
+            if path.is_file():
+                return path
+    return None
+
+
+def _local(
+    path: Path, name: str, split: str, sink: Sink, span: Span | None, progress: Progress | None
+) -> bytes | None:
+    """The content of a file that is here, if it is the published one."""
+    file = path.as_posix()
+    try:
+        content = read_bytes(path, progress)
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        broken = isinstance(error, EOFError | zlib.error | gzip.BadGzipFile)
+        code = "E315" if broken else "E302"
+        sink.error(code, f"`{file}` cannot be read: {error}", span, where=file)
+        return None
+    if _is_published(content, name, split):
+        return content
+    message = f"`{file}` is not the published `{_file_name(name, split)}`: its SHA-256 differs"
+    hint = "delete the file, and it is downloaded again; or give your own file as `source`"
+    sink.error("E310", message, span, help=hint, where=file)
+    return None
+
+
+def _remote(
+    name: str, split: str, sink: Sink, span: Span | None, progress: Progress | None
+) -> tuple[bytes | None, bool]:
+    """The downloaded and stored content, if it is right, and whether the server answered."""
+    file = _file_name(name, split)
+    base = os.environ.get("SPNC_DEBD_URL") or DEBD_URL
+    url = f"{base.rstrip('/')}/{name}/{file}"
+    try:
+        content = download(url, file, progress)
+    except DownloadError as error:
+        message = f"`{file}` could not be downloaded: {error}"
+        sink.error("E309", message, span, notes=(f"from {url}",), help=_OWN_FILES)
+        return None, error.reached
+    if not _is_published(content, name, split):
+        message = f"the downloaded `{file}` is not the published one: its SHA-256 differs"
+        notes = (f"from {url}", "nothing was stored")
+        hint = f"try again later; {_OWN_FILES}"
+        sink.error("E310", message, span, notes=notes, help=hint)
+        return None, True
+    try:
+        store(cache_folder() / file, content)
+    except OSError as error:
+        message = f"`{file}` was downloaded, but could not be kept: {error.strerror or error}"
+        hint = "set SPNC_CACHE to a folder that can be written to"
+        sink.warning("W304", message, span, help=hint, where=cache_folder().as_posix())
+    return content, True
+
+
+def _is_published(content: bytes, name: str, split: str) -> bool:
+    return hashlib.sha256(content).hexdigest() == DEBD_SHA256[name][split]

@@ -1,0 +1,121 @@
+"""Data files: found, read, decompressed, and given to the reader of their type."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from spnc.data.arrays import WHOLE, parse_npy, parse_npz
+from spnc.data.progress import Progress
+from spnc.data.raw import MISSING, FileReport, Header, RawTable
+from spnc.data.text import parse_text
+from spnc.diagnostics import Sink, Span, nearest
+
+# The delimiter of each text type; None where it is found from the first lines.
+TEXT_TYPES: dict[str, str | None] = {".csv": None, ".tsv": "\t", ".data": None, ".txt": None}
+ARRAY_TYPES = {".npy": parse_npy, ".npz": parse_npz}
+SUPPORTED = (*TEXT_TYPES, *ARRAY_TYPES)
+_CHUNK = 1 << 20
+
+
+def read_file(
+    path: Path,
+    sink: Sink,
+    *,
+    span: Span | None = None,
+    header: Header = "auto",
+    missing: Sequence[str] = MISSING,
+    progress: Progress | None = None,
+    help: str | None = None,
+) -> dict[str, RawTable] | None:
+    """The tables in a file by split, "all" if it has no splits; None if none could be read.
+
+    Everything wrong is reported; a table that came out of it all the same is not `sound`.
+    `span` is where the file was named; problems inside the file say the file and the line.
+    """
+    file = path.as_posix()
+    data = _bytes(path, sink, span, progress, help)
+    if data is None:
+        return None
+    suffixes = [s.lower() for s in path.suffixes]
+    compressed = suffixes[-1:] == [".gz"]
+    kind = (suffixes[:-1] if compressed else suffixes)[-1:]
+    if not kind or kind[0] not in SUPPORTED:
+        message = f"spnc cannot read this type of file: `{path.name}`"
+        hint = f"supported: {', '.join(SUPPORTED)}, and each of them with .gz"
+        sink.error("E312", message, span, help=hint, where=file)
+        return None
+    with FileReport(sink, file) as report:
+        if compressed:
+            data = _decompressed(data, report)
+        if data is None:
+            return None
+        if kind[0] in ARRAY_TYPES:
+            return ARRAY_TYPES[kind[0]](data, report)
+        delimiter = TEXT_TYPES[kind[0]]
+        table = parse_text(data, report, delimiter=delimiter, header=header, missing=missing)
+        return None if table is None else {WHOLE: table}
+
+
+def read_bytes(path: Path, progress: Progress | None = None) -> bytes:
+    """The content of a file, telling how far the reading is. Raises OSError."""
+    total = path.stat().st_size
+    parts: list[bytes] = []
+    done = 0
+    with path.open("rb") as stream:
+        while part := stream.read(_CHUNK):
+            parts.append(part)
+            done += len(part)
+            if progress is not None:
+                progress(path.name, done, max(total, done))
+    return b"".join(parts)
+
+
+def _bytes(
+    path: Path, sink: Sink, span: Span | None, progress: Progress | None, help: str | None
+) -> bytes | None:
+    file = path.as_posix()
+    try:
+        if path.is_dir():
+            message = f"`{file}` is a folder, not a file"
+            sink.error("E302", message, span, help=help or "name a file in it", where=file)
+            return None
+        return read_bytes(path, progress)
+    except FileNotFoundError:
+        hint = help or _nearby(path)
+        sink.error("E302", f"there is no file `{file}`", span, help=hint, where=file)
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
+        reason = getattr(error, "strerror", None) or str(error)
+        message = f"`{file}` cannot be read: {reason}"
+        sink.error("E302", message, span, help=help, where=file)
+    return None
+
+
+def _nearby(path: Path) -> str | None:
+    """A hint: the most similar file name in the folder, or that there is no such folder."""
+    folder = path.parent
+    try:
+        names = [p.name for p in folder.iterdir()]
+    except OSError:
+        return f"there is no folder `{folder.as_posix()}` either"
+    close = nearest(path.name, names)
+    return None if close is None else f"did you mean `{(folder / close).as_posix()}`?"
+
+
+def _decompressed(data: bytes, report: FileReport) -> bytes | None:
+    if not data:
+        report.error_empty()
+        return None
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        reason, hint = "its content is damaged", "copy or download the file again"
+        if not data.startswith(b"\x1f\x8b"):
+            reason = "it does not begin as one"
+            hint = "if it is not compressed, take `.gz` off its name"
+        elif isinstance(error, EOFError):
+            reason = "it ends too early"
+        report.error("E315", f"this is not a readable gzip file: {reason}", help=hint)
+        return None

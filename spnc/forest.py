@@ -1,0 +1,63 @@
+"""The forest: components learned one by one, and the sum on top (Algorithm 2 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from spnc.data.dataset import Dataset
+from spnc.diagnostics import Sink
+from spnc.graph.nodes import Builder, Graph, Origin
+from spnc.learners import Lesson
+from spnc.residuals import Forest
+from spnc.streams import stream
+
+if TYPE_CHECKING:
+    from spnc.spec.recipe import Component
+
+
+def grow(
+    components: Sequence[Component],
+    dataset: Dataset,
+    *,
+    smoothing: float,
+    seed: int,
+    sink: Sink,
+    progress: Callable[[int, int], None] | None = None,
+) -> Forest:
+    """Learn every component into one graph. Each has a random stream of its own."""
+    builder = Builder(dataset.columns)
+    roots: list[int] = []
+    total = sum(c.count for c in components)
+    index = 0
+    for component in components:
+        name = component.learner.plugin_name
+        for _ in range(component.count):
+            if progress is not None:
+                progress(index, total)
+            builder.origin = Origin(f"component {index + 1}, {name}", component.span_of("learner"))
+            lesson = Lesson(
+                dataset.columns,
+                dataset.train,
+                smoothing,
+                stream(seed, "component", index),
+                builder,
+                sink,
+            )
+            root = component.learner.learn(lesson)
+            index += 1
+            if root is None:
+                break  # its problem was reported once; the next copy would only repeat it
+            roots.append(root)
+    if progress is not None:
+        progress(total, total)
+    return Forest(builder, tuple(roots))
+
+
+def crown(forest: Forest) -> Graph:
+    """The forest's graph with a sum over all components on top, each weighted 1/n."""
+    builder, roots = forest.builder, forest.roots
+    builder.origin = Origin("the sum over the forest's components")
+    share = 1.0 / len(roots)
+    builder.graph.graph["root"] = builder.sum(roots, [share] * len(roots))
+    return builder.graph

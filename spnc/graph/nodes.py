@@ -1,0 +1,162 @@
+"""The circuit as a graph: what its nodes carry, and how one is put together.
+
+A circuit is a `networkx.DiGraph` whose edges run from parent to child:
+
+- `graph.nodes[n]["node"]` is a `Sum`, `Product` or `Leaf`;
+- `graph.edges[n, c]["weight"]` is the weight of a sum's child, and absent below products;
+- `graph.graph["columns"]` is the tuple of `Column`s that leaves refer to by index;
+- `graph.graph["root"]` is the root, where one was declared.
+
+Scopes are not stored: `spnc.graph.scopes` derives them, so that they cannot be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+
+from spnc.diagnostics import Span
+
+if TYPE_CHECKING:
+    from spnc.data.dataset import Column
+    from spnc.leaves import Distribution
+
+    Graph = nx.DiGraph[Any]
+else:
+    Graph = nx.DiGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What made a node: a line of a circuit file, or a learner named by a line of a spec."""
+
+    text: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A mixture of its children. `rows`: how many training rows it was built from.
+
+    Nodes with the same `tie` are meant to be one thing, whose parameters are one set.
+    """
+
+    rows: float = 0.0
+    origin: Origin | None = None
+    tie: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A factorisation into its children."""
+
+    rows: float = 0.0
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A distribution over one column, given by its index."""
+
+    variable: int
+    distribution: Distribution
+    rows: float = 0.0
+    origin: Origin | None = None
+    tie: Hashable = None
+
+
+Node = Sum | Product | Leaf
+
+
+class Builder:
+    """Adds nodes to one graph under consecutive integer names."""
+
+    def __init__(self, columns: Sequence[Column], origin: Origin | None = None) -> None:
+        self.graph: Graph = nx.DiGraph(columns=tuple(columns))
+        self.origin = origin
+        self._next = 0
+
+    def _add(self, node: Node) -> int:
+        name = self._next
+        self._next += 1
+        self.graph.add_node(name, node=node)
+        return name
+
+    def leaf(self, variable: int, distribution: Distribution, rows: float = 0.0) -> int:
+        """A new leaf."""
+        return self._add(Leaf(variable, distribution, rows, self.origin))
+
+    def product(self, children: Sequence[int] = (), rows: float = 0.0) -> int:
+        """A new product over existing nodes; more can be connected later."""
+        name = self._add(Product(rows, self.origin))
+        self.graph.add_edges_from((name, child) for child in children)
+        return name
+
+    def sum(
+        self, children: Sequence[int] = (), weights: Sequence[float] = (), rows: float = 0.0
+    ) -> int:
+        """A new sum over existing nodes; more can be connected later."""
+        name = self._add(Sum(rows, self.origin))
+        pairs = zip(children, weights, strict=True)
+        self.graph.add_edges_from((name, child, {"weight": weight}) for child, weight in pairs)
+        return name
+
+    def connect(self, parent: int, child: int, weight: float | None = None) -> None:
+        """A new edge, with its weight if the parent is a sum."""
+        if weight is None:
+            self.graph.add_edge(parent, child)
+        else:
+            self.graph.add_edge(parent, child, weight=weight)
+
+    def like(self, node: Sum | Product) -> int:
+        """A new childless node with the payload of another, made by the builder's origin."""
+        return self._add(replace(node, origin=self.origin))
+
+
+def payloads(graph: Graph) -> dict[Hashable, Node]:
+    """Every node's payload."""
+    return dict(graph.nodes(data="node"))
+
+
+def children_first(graph: Graph) -> list[Any]:
+    """The nodes, each after all its children; those on or above a cycle are left out."""
+    waiting = {n: len(children) for n, children in graph.adjacency()}
+    parents = {n: list(above) for n, above in graph.pred.items()}
+    order = [n for n, open_children in waiting.items() if open_children == 0]
+    for n in order:
+        for parent in parents[n]:
+            waiting[parent] -= 1
+            if waiting[parent] == 0:
+                order.append(parent)
+    return order
+
+
+def find_root(graph: Graph) -> Any:
+    """The declared root, or the only node without parents. For graphs that passed the checks."""
+    root = graph.graph.get("root")
+    if root is not None:
+        return root
+    (root,) = (n for n, above in graph.pred.items() if not above)
+    return root
+
+
+def below(graph: Graph, root: Hashable) -> Iterator[Any]:
+    """`root` and everything reachable from it, breadth first."""
+    seen = {root}
+    queue = [root]
+    for n in queue:
+        yield n
+        for child in graph.succ[n]:
+            if child not in seen:
+                seen.add(child)
+                queue.append(child)
+
+
+def title(graph: Graph, name: Hashable) -> str:
+    """A node as messages call it: `sum `top`` by its own name, or `sum #17`."""
+    node = graph.nodes[name].get("node")
+    kind = type(node).__name__.lower() if node is not None else "node"
+    return f"{kind} `{name}`" if isinstance(name, str) else f"{kind} #{name}"

@@ -1,0 +1,44 @@
+"""Scopes: which columns a node speaks about, as a Python int used as a bit set."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from spnc.graph.nodes import Graph, Leaf, payloads
+
+if TYPE_CHECKING:
+    from spnc.data.dataset import Column
+
+
+def scopes(graph: Graph, order: Iterable[Hashable]) -> dict[Hashable, int]:
+    """The scope of every node in `order` (children first): bit i is set for column i."""
+    found: dict[Hashable, int] = {}
+    interned: dict[int, int] = {}  # wide scopes are large ints: keep one object of each
+    node = payloads(graph)
+    below = dict(graph.adjacency())
+    for n in order:
+        payload = node[n]
+        scope = 0
+        if isinstance(payload, Leaf):
+            scope = 1 << payload.variable
+        else:
+            for child in below[n]:
+                scope |= found[child]
+        found[n] = interned.setdefault(scope, scope)
+    return found
+
+
+def members(scope: int) -> list[int]:
+    """The column indices in a scope, ascending."""
+    found = []
+    while scope:
+        low = scope & -scope
+        found.append(low.bit_length() - 1)
+        scope ^= low
+    return found
+
+
+def column_names(scope: int, columns: Sequence[Column]) -> list[str]:
+    """The names of the columns in a scope."""
+    return [columns[i].name if i < len(columns) else f"column {i}" for i in members(scope)]

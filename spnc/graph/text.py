@@ -1,0 +1,143 @@
+"""Circuits in the small language: read into a graph, written from one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import lark
+
+from spnc.diagnostics import Sink, Source, Span
+from spnc.graph.assemble import Draft, DraftEdge, DraftNode, DraftVariable, Place, assemble
+from spnc.graph.nodes import Graph, Leaf, Sum, children_first, find_root, payloads
+from spnc.language import parse, span_of
+
+
+def read_circuit_text(source: Source, sink: Sink) -> Graph | None:
+    """The graph that a circuit text describes; None after a syntax error."""
+    tree = parse(source, "circuit", sink)
+    if tree is None:
+        return None
+    return assemble(_Reader(source).draft(tree), sink)
+
+
+class _Reader:
+    """Turns a parse tree into a draft. Nested expressions become nodes `parent.1`, `parent.2`."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.result = Draft(source.name)
+
+    def draft(self, tree: lark.Tree[Any]) -> Draft:
+        for item in tree.children:
+            if item.data == "title":
+                self.result.name = str(item.children[0])
+            elif item.data == "variables":
+                for v in item.children:
+                    self._variable(v)
+            elif item.data == "root":
+                self.result.root = str(item.children[0])
+                self.result.root_place = self._at(item.children[0])
+            else:
+                name, expression = item.children
+                self._expression(str(name), expression)
+        return self.result
+
+    def _at(self, item: lark.Token | lark.Tree[Any]) -> Place:
+        span: Span = span_of(self.source, item)
+        return lambda: span
+
+    def _variable(self, item: lark.Tree[Any]) -> None:
+        name, kind, states = item.children
+        text = str(kind) if states is None else f"{kind}({states})"
+        self.result.variables.append(DraftVariable(str(name), text, self._at(item)))
+
+    def _expression(self, name: str, item: lark.Tree[Any]) -> None:
+        place = self._at(item)
+        if item.data == "leaf":
+            variable, distribution, *parameters = item.children
+            given = [_parameter(p) for p in parameters if p is not None]
+            named = {str(key): value for key, value in given if key is not None}
+            self.result.nodes.append(
+                DraftNode(
+                    name,
+                    "leaf",
+                    place,
+                    variable=str(variable),
+                    distribution=str(distribution),
+                    parameters=named if named else [value for _, value in given],
+                )
+            )
+            return
+        addends = [(weight, product) for weight, product in (a.children for a in item.children)]
+        if len(addends) == 1 and addends[0][0] is None:
+            self._product(name, addends[0][1])
+            return
+        self.result.nodes.append(DraftNode(name, "sum", place))
+        for number, (weight, product) in enumerate(addends, start=1):
+            child = self._child(name, number, product)
+            value = None if weight is None else _weight(weight)
+            self.result.edges.append(DraftEdge(name, child, value, self._at(product)))
+
+    def _product(self, name: str, item: lark.Tree[Any]) -> None:
+        factors = item.children
+        if len(factors) == 1 and isinstance(factors[0], lark.Tree):
+            self._expression(name, factors[0])  # only brackets around an expression
+            return
+        self.result.nodes.append(DraftNode(name, "product", self._at(item)))
+        for number, factor in enumerate(factors, start=1):
+            child = self._factor(name, number, factor)
+            self.result.edges.append(DraftEdge(name, child, None, self._at(factor)))
+
+    def _child(self, parent: str, number: int, product: lark.Tree[Any]) -> str:
+        if len(product.children) == 1:
+            return self._factor(parent, number, product.children[0])
+        name = f"{parent}.{number}"
+        self._product(name, product)
+        return name
+
+    def _factor(self, parent: str, number: int, item: lark.Token | lark.Tree[Any]) -> str:
+        if isinstance(item, lark.Token):
+            return str(item)
+        name = f"{parent}.{number}"
+        self._expression(name, item)
+        return name
+
+
+def _parameter(item: lark.Tree[Any]) -> tuple[str | None, float]:
+    name, number = item.children
+    return None if name is None else str(name), float(str(number))
+
+
+def _weight(item: lark.Tree[Any]) -> float:
+    top, bottom = (None if part is None else float(str(part)) for part in item.children)
+    assert top is not None
+    if bottom is None:
+        return top
+    return top / bottom if bottom != 0.0 else float("inf")
+
+
+def write_circuit_text(graph: Graph, name: str) -> str:
+    """The graph as circuit text, which reads back to an equal one. Children come before parents."""
+    columns = graph.graph["columns"]
+    node = payloads(graph)
+    lines = [f"circuit {name}", "", "variables {"]
+    lines += [f"  {c.name}: {c}" for c in columns]
+    lines += ["}", ""]
+    for n in children_first(graph):
+        payload = node[n]
+        if isinstance(payload, Leaf):
+            leaf = payload.distribution
+            numbers = ", ".join(repr(x) for x in leaf.row)
+            text = f"{columns[payload.variable].name} ~ {leaf.plugin_name}({numbers})"
+        elif isinstance(payload, Sum):
+            edges = graph.succ[n].items()
+            text = " + ".join(f"{data['weight']!r} {_word(c)}" for c, data in edges)
+        else:
+            text = " * ".join(_word(c) for c in graph.succ[n])
+        lines.append(f"{_word(n)} = {text}")
+    return "\n".join([*lines, "", f"root {_word(find_root(graph))}", ""])
+
+
+def _word(name: Hashable) -> str:
+    return name if isinstance(name, str) else f"n{name}"

@@ -1,0 +1,34 @@
+"""Structure learners: one file each, found through `spnc.registry.LEARNERS`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from spnc.data.dataset import Column, Table
+from spnc.diagnostics import Sink
+from spnc.graph.nodes import Builder
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What a learner is given: the training rows, the prior, its own random stream."""
+
+    columns: tuple[Column, ...]
+    table: Table
+    smoothing: float
+    rng: np.random.Generator
+    builder: Builder  # where the learner adds its nodes
+    sink: Sink  # where it reports what it cannot use
+
+
+class Learner(Protocol):
+    """A way of making one component of a forest."""
+
+    plugin_name: ClassVar[str]
+
+    def learn(self, lesson: Lesson) -> int | None:
+        """Add a circuit over all columns; answer its root, or None if a problem was reported."""
+        ...

@@ -1,0 +1,77 @@
+"""A component written by hand, or by another program: a circuit file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spnc import checks
+from spnc.diagnostics import listed
+from spnc.graph.files import read_circuit
+from spnc.graph.nodes import Graph, Leaf, children_first, find_root, payloads
+from spnc.learners import Lesson
+from spnc.registry import LEARNERS, Options, option
+from spnc.textfile import read_source
+
+
+@LEARNERS.register("circuit")
+@dataclass(frozen=True, kw_only=True)
+class Circuit(Options):
+    """A circuit from a file, taken as it is; columns are matched by name."""
+
+    file: str = option(doc="a circuit: .spn in the language, or .json in node-link form", path=True)
+
+    def learn(self, lesson: Lesson) -> int | None:
+        """Add a copy of the circuit; answer its root, or None if it does not fit the data."""
+        sink = lesson.sink
+        source = read_source(self.base("file") / self.file, sink, self.span_of("file"))
+        before = len(sink.diagnostics)
+        graph = read_circuit(source, sink) if source is not None else None
+        if graph is None:
+            return None
+        checks.check(graph, sink)
+        if len(sink.diagnostics) > before or not self._fits(graph, lesson):
+            return None
+        return _copy(graph, lesson)
+
+    def _fits(self, graph: Graph, lesson: Lesson) -> bool:
+        """Whether the circuit has just the columns of the data; reports what differs."""
+        own = {c.name: c for c in graph.graph["columns"]}
+        data = {c.name: c for c in lesson.columns}
+        notes = []
+        if extra := [n for n in own if n not in data]:
+            notes.append(f"not in the data: {listed(extra)}")
+        if missing := [n for n in data if n not in own]:
+            notes.append(f"not in the circuit: {listed(missing)}")
+        notes += [
+            f"`{n}` is {own[n]} in the circuit and {data[n]} in the data"
+            for n in own
+            if n in data and str(own[n]) != str(data[n])
+        ]
+        if notes:
+            lesson.sink.error(
+                "E222",
+                f"the variables of `{self.file}` are not the columns of the data",
+                self.span_of("file"),
+                notes=notes,
+                help="a component models just the columns that the data has",
+            )
+        return not notes
+
+
+def _copy(graph: Graph, lesson: Lesson) -> int:
+    """The circuit's nodes added to the forest, its variables renumbered to the data's columns."""
+    position = {c.name: i for i, c in enumerate(lesson.columns)}
+    names = [c.name for c in graph.graph["columns"]]
+    builder, node = lesson.builder, payloads(graph)
+    made: dict[object, int] = {}
+    for n in children_first(graph):
+        payload = node[n]
+        children = graph.succ[n]
+        if isinstance(payload, Leaf):
+            variable = position[names[payload.variable]]
+            made[n] = builder.leaf(variable, payload.distribution, payload.rows)
+        else:
+            made[n] = builder.like(payload)
+            for child, data in children.items():
+                builder.connect(made[n], made[child], data.get("weight"))
+    return made[find_root(graph)]

@@ -1,0 +1,71 @@
+"""The Bernoulli leaf: a binary column is 1 with probability p."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from spnc import smoothing
+from spnc.data.dataset import Column, ColumnKind
+from spnc.leaves import Floats
+from spnc.registry import LEAVES
+
+
+@LEAVES.register("bernoulli")
+@dataclass(frozen=True, slots=True)
+class Bernoulli:
+    """`bernoulli(p)`: the probability of a 1 in a binary column."""
+
+    p: float
+
+    plugin_name: ClassVar[str]
+    kinds: ClassVar[tuple[ColumnKind, ...]] = ("binary",)
+    arity: ClassVar[int | None] = 1
+
+    @property
+    def row(self) -> tuple[float, ...]:
+        """The parameters, as a row of a table and as the circuit language writes them."""
+        return (self.p,)
+
+    @classmethod
+    def from_row(cls, row: Floats) -> Bernoulli:
+        """The leaf with a table's row of parameters."""
+        return cls(float(row[0]))
+
+    def problems(self, column: Column) -> list[str]:
+        """What is wrong with the parameters; empty if nothing."""
+        del column
+        return [] if 0.0 <= self.p <= 1.0 else [f"p = {self.p:g} is not between 0 and 1"]
+
+    @staticmethod
+    def uniform(states: int) -> tuple[float, ...]:
+        """The row of parameters that knows nothing."""
+        del states
+        return (0.5,)
+
+    @staticmethod
+    def log_density(table: Floats, values: Floats) -> Floats:
+        """Zero where the value is missing."""
+        p = table[:, :1]
+        with np.errstate(divide="ignore"):
+            log_one, log_zero = np.log(p), np.log1p(-p)
+        return np.where(values == 1.0, log_one, np.where(values == 0.0, log_zero, 0.0))
+
+    @staticmethod
+    def statistics(values: Floats, flows: Floats, states: int) -> Floats:
+        """The expected numbers of zeros and of ones."""
+        del states
+        return np.stack([(flows * (values == v)).sum(axis=1) for v in (0.0, 1.0)], axis=1)
+
+    @staticmethod
+    def estimate(statistics: Floats, alpha: float, table: Floats) -> Floats:
+        """The share of ones."""
+        both = np.concatenate([1.0 - table, table], axis=1)
+        return smoothing.smoothed(statistics, alpha, both)[:, 1:]
+
+    @staticmethod
+    def log_prior(table: Floats, alpha: float) -> float:
+        """The Beta prior's log density, up to a constant."""
+        return smoothing.log_prior(table, alpha) + smoothing.log_prior(1.0 - table, alpha)

@@ -1,0 +1,79 @@
+"""The categorical leaf: a column takes one of k codes, each with its probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from spnc import smoothing
+from spnc.data.dataset import Column, ColumnKind
+from spnc.leaves import Floats
+from spnc.registry import LEAVES
+
+_TOLERANCE = 1e-9
+
+
+@LEAVES.register("categorical")
+@dataclass(frozen=True, slots=True)
+class Categorical:
+    """`categorical(p0, p1, …)`: the probabilities of the codes 0, 1, … of a column."""
+
+    p: tuple[float, ...]
+
+    plugin_name: ClassVar[str]
+    kinds: ClassVar[tuple[ColumnKind, ...]] = ("categorical", "binary")
+    arity: ClassVar[int | None] = None
+
+    @property
+    def row(self) -> tuple[float, ...]:
+        """The parameters, as a row of a table and as the circuit language writes them."""
+        return self.p
+
+    @classmethod
+    def from_row(cls, row: Floats) -> Categorical:
+        """The leaf with a table's row of parameters."""
+        return cls(tuple(float(x) for x in row))
+
+    def problems(self, column: Column) -> list[str]:
+        """What is wrong with the parameters; empty if nothing."""
+        found = [
+            f"the probability {x:g} of code {code} is not between 0 and 1"
+            for code, x in enumerate(self.p)
+            if not 0.0 <= x <= 1.0
+        ]
+        if len(self.p) != column.states:
+            found.append(f"{len(self.p)} probabilities for {column.states} states")
+        elif not found and abs(sum(self.p) - 1.0) > _TOLERANCE:
+            found.append(f"the probabilities sum to {sum(self.p):.10g}, not to 1")
+        return found
+
+    @staticmethod
+    def uniform(states: int) -> tuple[float, ...]:
+        """The row of parameters that knows nothing."""
+        return (1.0 / states,) * states
+
+    @staticmethod
+    def log_density(table: Floats, values: Floats) -> Floats:
+        """Zero where the value is missing."""
+        missing = np.isnan(values)
+        codes = np.where(missing, 0.0, values).astype(np.intp)
+        with np.errstate(divide="ignore"):
+            found = np.take_along_axis(np.log(table), codes, axis=1)
+        return np.where(missing, 0.0, found)
+
+    @staticmethod
+    def statistics(values: Floats, flows: Floats, states: int) -> Floats:
+        """The expected number of each code."""
+        return np.stack([(flows * (values == v)).sum(axis=1) for v in range(states)], axis=1)
+
+    @staticmethod
+    def estimate(statistics: Floats, alpha: float, table: Floats) -> Floats:
+        """The share of each code."""
+        return smoothing.smoothed(statistics, alpha, table)
+
+    @staticmethod
+    def log_prior(table: Floats, alpha: float) -> float:
+        """The Dirichlet prior's log density, up to a constant."""
+        return smoothing.log_prior(table, alpha)

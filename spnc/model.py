@@ -1,0 +1,208 @@
+"""`Model`: a program with its parameters, and what is known about how it came to be.
+
+A model file is a safetensors file: named arrays and one text of JSON. Reading it executes
+nothing. The same model gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spnc import passes
+from spnc.atomic import write_bytes
+from spnc.backends import Backend, Engine
+from spnc.data.dataset import Column, Table
+from spnc.diagnostics import Sink, counted, listed
+from spnc.graph.nodes import Graph
+from spnc.lift import lift
+from spnc.lower import lower
+from spnc.program import LeafTable, Parameters, Program, Segment
+from spnc.registry import BACKENDS
+
+FORMAT = "spnc-model"
+VERSION = 1
+
+
+@dataclass(eq=False)
+class Model:
+    """A circuit that can be asked. `provenance` is plain JSON: recipe, data hash, versions."""
+
+    name: str
+    program: Program
+    parameters: Parameters
+    provenance: dict[str, Any] = field(default_factory=dict)
+    backend: Backend = field(default_factory=lambda: BACKENDS["auto"]())
+    _engine: Engine | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, in the order in which values are given."""
+        return self.program.columns
+
+    @property
+    def engine(self) -> Engine:
+        """The program opened on the model's backend."""
+        if self._engine is None:
+            self._engine = self.backend.open(self.program)
+        return self._engine
+
+    def log_likelihood(self, values: ArrayLike) -> NDArray[np.float64]:
+        """log p(row) for `values[row, column]`; NaN cells are marginalised.
+
+        An impossible row has -inf. Raises `InputError` for values that no column can have.
+        """
+        table = Table(self._checked(values))
+        return self.engine.log_likelihood(self.parameters, self.engine.load(table))
+
+    def graph(self) -> Graph:
+        """The circuit as a graph."""
+        return lift(self.program, self.parameters)
+
+    def finished(self) -> Model:
+        """The model for use, not for training: all that is equal is shared, dead edges are gone."""
+        graph = passes.run(self.graph(), passes.AFTER_TRAINING)
+        program, parameters = lower(graph)
+        return Model(self.name, program, parameters, self.provenance, self.backend)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model file; an existing one is replaced only by a complete one."""
+        write_bytes(Path(path), to_bytes(self))
+
+    def _checked(self, values: ArrayLike) -> NDArray[np.float64]:
+        sink = Sink()
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim == 1:
+            array = array[None, :]
+        if array.ndim != 2 or array.shape[1] != len(self.columns):
+            wanted = counted(len(self.columns), "column")
+            sink.error(
+                "E505",
+                f"the values have the shape {array.shape}, the model has {wanted}",
+                help="give one row per case and one column per variable: "
+                + listed([c.name for c in self.columns]),
+            )
+            sink.stop()
+        for i, column in enumerate(self.columns):
+            cells = array[:, i]
+            good = np.isnan(cells) | ((cells >= 0) & (cells < column.states) & (cells % 1 == 0))
+            if not good.all():
+                row = int(np.argmin(good))
+                bad = counted(int((~good).sum()), "value")
+                sink.error(
+                    "E308",
+                    f"column `{column.name}` has {bad} that it cannot have",
+                    notes=[f"the first is {cells[row]:g}, in row {row}"],
+                    help=f"it is {column}: 0 to {column.states - 1}, or NaN where missing",
+                )
+        sink.stop()
+        return array
+
+
+def to_bytes(model: Model) -> bytes:
+    """The content of a model file."""
+    from safetensors.numpy import save
+
+    program, parameters = model.program, model.parameters
+    tensors: dict[str, NDArray[Any]] = {
+        "segments": np.array(
+            [(s.is_sum, s.first, s.last, s.first_slot) for s in program.segments], dtype=np.int64
+        ).reshape(-1, 4),
+        "starts": np.concatenate([*(s.starts for s in program.segments), _NO_INTS]),
+        "children": np.concatenate([*(s.children for s in program.segments), _NO_INTS]),
+        "weights": parameters.weights,
+    }
+    for i, (leaf, table) in enumerate(zip(program.leaves, parameters.tables, strict=True)):
+        tensors[f"leaves.{i}.variables"] = leaf.variables
+        tensors[f"leaves.{i}.parameters"] = np.ascontiguousarray(table)
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": model.name,
+        "columns": [[c.name, c.kind, c.states] for c in program.columns],
+        "leaves": [[t.distribution, t.states, t.first] for t in program.leaves],
+        "root": program.root,
+        "layers": program.layers,
+        "provenance": model.provenance,
+    }
+    # One key only: the order of several would change from run to run.
+    return save(tensors, metadata={FORMAT: json.dumps(about, sort_keys=True)})
+
+
+_NO_INTS = np.empty(0, dtype=np.int64)
+
+
+def read_model(path: Path, sink: Sink) -> Model | None:
+    """The model in a file, or None after reporting why it cannot be used."""
+    from safetensors import SafetensorError, safe_open
+
+    where = str(path)
+    if not path.is_file():
+        sink.error("E114", f"cannot read `{path}`: there is no such file", where=where)
+        return None
+    try:
+        with safe_open(where, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        sink.error(
+            "E501",
+            "this is not a model file, or it is damaged",
+            where=where,
+            notes=[reason],
+            help="models are written by `spnc train` and `spnc compile -o`",
+        )
+        return None
+    if FORMAT not in metadata:
+        sink.error(
+            "E502",
+            "this file holds arrays, but not a model of spnc",
+            where=where,
+            notes=[f"arrays: {listed(sorted(tensors))}"] if tensors else [],
+        )
+        return None
+    about = json.loads(metadata[FORMAT])
+    if about.get("version") != VERSION:
+        sink.error(
+            "E503",
+            f"the model is of format version {about.get('version')}; "
+            f"this spnc reads version {VERSION}",
+            where=where,
+            help="install the version of spnc that wrote it, or train again",
+        )
+        return None
+    try:
+        model = _from_parts(about, tensors)
+        problems = list(model.program.problems(model.parameters))
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        problems = [f"{type(error).__name__}: {error}"]
+    if problems:
+        sink.error("E504", "the model's arrays do not fit together", where=where, notes=problems)
+        return None
+    return model
+
+
+def _from_parts(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Model:
+    columns = tuple(Column(name, kind, states) for name, kind, states in about["columns"])
+    leaves = tuple(
+        LeafTable(distribution, states, first, tensors[f"leaves.{i}.variables"])
+        for i, (distribution, states, first) in enumerate(about["leaves"])
+    )
+    segments = []
+    start = edge = 0
+    for is_sum, first, last, first_slot in tensors["segments"].tolist():
+        starts = tensors["starts"][start : start + last - first + 1]
+        children = tensors["children"][edge : edge + int(starts[-1])]
+        segments.append(Segment(bool(is_sum), first, last, starts, children, first_slot))
+        start += len(starts)
+        edge += len(children)
+    tables = tuple(tensors[f"leaves.{i}.parameters"] for i in range(len(leaves)))
+    program = Program(columns, leaves, tuple(segments), about["root"], about["layers"])
+    parameters = Parameters(tensors["weights"], tables)
+    return Model(about["name"], program, parameters, about["provenance"])

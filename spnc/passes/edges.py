@@ -1,0 +1,28 @@
+"""What the passes share: moving edges without losing weight."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from spnc.graph.nodes import Graph
+
+
+def add_weight(graph: Graph, parent: Hashable, child: Hashable, weight: float) -> None:
+    """A sum's edge; where there is one already, its weight grows: w·c + v·c = (w + v)·c."""
+    existing = graph.succ[parent].get(child)
+    if existing is None:
+        graph.add_edge(parent, child, weight=weight)
+    else:
+        # Attribute dicts may be shared between a graph and its shallow copies: replace, not mutate.
+        graph.add_edge(parent, child, weight=existing["weight"] + weight)
+
+
+def redirect(graph: Graph, old: Hashable, new: Hashable) -> None:
+    """Every parent of `old` becomes a parent of `new` in its place."""
+    for parent, data in list(graph.pred[old].items()):
+        weight = data.get("weight")
+        graph.remove_edge(parent, old)
+        if weight is None:
+            graph.add_edge(parent, new)
+        else:
+            add_weight(graph, parent, new, weight)

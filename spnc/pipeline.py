@@ -1,0 +1,243 @@
+"""The stages in order, on one page. This is the only place that knows which follows which.
+
+    spec -> Recipe -> Dataset -> Forest -> linked -> Graph -> checked -> passes
+         -> Program -> Engine -> fitted -> Model -> scores
+
+Every stage reports what it finds into one sink; `sink.stop()` after it ends the run if any of
+that is an error.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from spnc import checks, passes
+from spnc.backends import Backend, Score
+from spnc.data.dataset import Dataset
+from spnc.data.load import load
+from spnc.diagnostics import Sink
+from spnc.forest import crown, grow
+from spnc.graph.nodes import Graph
+from spnc.lower import lower
+from spnc.model import Model
+from spnc.program import Parameters, Program
+from spnc.spec.recipe import Recipe
+from spnc.spec.write import write_yaml
+from spnc.streams import stream
+from spnc.training import Fit, Fitted, State
+from spnc.watch import Watch
+
+Dump = Callable[[str, Graph], None]  # called with a stage's name and the graph it left
+
+
+@dataclass(eq=False)
+class Compiled:
+    """A recipe turned into a program that is ready for training."""
+
+    recipe: Recipe
+    dataset: Dataset
+    program: Program
+    parameters: Parameters
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def model(self) -> Model:
+        """The model before training."""
+        return _model(self, self.parameters, self.recipe.backend)
+
+
+@dataclass(eq=False)
+class Trained:
+    """A trained model, how training went, and how well every split is explained."""
+
+    model: Model
+    fitted: Fitted
+    scores: dict[str, Score]
+    metrics: dict[str, Any]
+
+
+def compile_recipe(
+    recipe: Recipe, sink: Sink, watch: Watch | None = None, dump: Dump | None = None
+) -> Compiled:
+    """Structure, links, checks, passes, lowering; no parameter training."""
+    watch = watch or Watch()
+    seconds: dict[str, float] = {}
+
+    watch.stage("reading data")
+    with _timed(seconds, "data"):
+        dataset = load(recipe.data, sink, progress=watch.progress)
+        sink.stop()
+        assert dataset is not None
+        _check_lock(recipe, dataset, sink)
+        sink.stop()
+
+    watch.stage("learning structure")
+    with _timed(seconds, "structure"):
+        forest = grow(
+            recipe.forest,
+            dataset,
+            smoothing=recipe.smoothing,
+            seed=recipe.seed,
+            sink=sink,
+            progress=lambda done, total: watch.progress("components", done, total),
+        )
+        sink.stop()
+
+    watch.stage("drawing residual links")
+    with _timed(seconds, "residual"):
+        forest = recipe.residual.link(forest, dataset, stream(recipe.seed, "residual"))
+
+    watch.stage("checking and lowering")
+    with _timed(seconds, "compile"):
+        graph = crown(forest)
+        if dump is not None:
+            dump("forest", graph)
+        program, parameters = compile_graph(graph, sink, dump)
+    return Compiled(recipe, dataset, program, parameters, seconds)
+
+
+def compile_graph(graph: Graph, sink: Sink, dump: Dump | None = None) -> tuple[Program, Parameters]:
+    """Checks, passes and lowering of a graph, wherever it comes from."""
+    checks.check(graph, sink)
+    sink.stop()
+    return lower(passes.run(graph, passes.BEFORE_TRAINING, dump))
+
+
+def train_compiled(
+    compiled: Compiled,
+    sink: Sink,
+    watch: Watch | None = None,
+    *,
+    resume: State | None = None,
+    keep: Callable[[State], None] | None = None,
+) -> Trained:
+    """Fit the parameters, finish the model, score every split. `keep` sees every iteration."""
+    watch = watch or Watch()
+    recipe, splits = compiled.recipe, compiled.dataset.splits
+    seconds = dict(compiled.seconds)
+    backend = recipe.backend.resolved()
+
+    def monitor(state: State) -> None:
+        if keep is not None:
+            keep(state)
+        watch.iteration(state.history[-1], state.best_iteration)
+
+    watch.stage("training")
+    watch.training(recipe.optimizer)
+    with _timed(seconds, "train"):
+        distinct = {name: table.distinct() for name, table in splits.items()}
+        fit = Fit(
+            backend.open(compiled.program),
+            compiled.parameters,
+            distinct["train"],
+            distinct.get("valid"),
+            recipe.smoothing,
+            sink,
+            resume,
+            monitor,
+        )
+        fitted = recipe.optimizer.fit(fit)
+        sink.stop()
+        assert fitted is not None
+        model = _model(compiled, fitted.parameters, backend).finished()
+
+    watch.stage("evaluating")
+    with _timed(seconds, "evaluate"):
+        scores = {}
+        for name, table in distinct.items():
+            found = model.engine.log_likelihood(model.parameters, model.engine.load(table))
+            scores[name] = Score.of(found, table.weights)
+        _report_impossible_rows(scores, sink)
+
+    seconds["total"] = sum(seconds.values())
+    metrics = {
+        "splits": {
+            name: {
+                "rows": splits[name].rows,
+                "avg_ll": score.average if score.possible else None,
+                "impossible_rows": int(score.impossible),
+            }
+            for name, score in scores.items()
+        },
+        "model": model.program.facts(),
+        "optimizer": {
+            "method": recipe.optimizer.plugin_name,
+            "iterations": fitted.history[-1].iteration,
+            "stopped": fitted.stopped,
+            "kept": fitted.kept,
+            "kept_iteration": fitted.kept_iteration,
+        },
+        "seconds": {name: round(value, 3) for name, value in seconds.items()},
+        "backend": backend.plugin_name,
+        "seed": recipe.seed,
+    }
+    return Trained(model, fitted, scores, metrics)
+
+
+def versions() -> str:
+    """What the bits of a result depend on, besides spec, data and seed."""
+    return f"spnc {version('spnc-forest')}, numpy {np.__version__}, python {_python()}"
+
+
+def _python() -> str:
+    return ".".join(platform.python_version_tuple()[:2])
+
+
+def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Model:
+    recipe = compiled.recipe
+    provenance = {
+        "recipe": write_yaml(replace(recipe, lock=None, spans={}), full=True),
+        "data": compiled.dataset.digest(),
+        "versions": versions(),
+    }
+    return Model(recipe.model, compiled.program, parameters, provenance, backend)
+
+
+def _check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
+    """Data that a lock file names has to be the same; other versions are worth a word."""
+    lock = recipe.lock
+    if lock is None:
+        return
+    if lock.data is not None and lock.data != dataset.digest():
+        sink.error(
+            "E405",
+            "the data is not what this recipe was locked to",
+            lock.span_of("data"),
+            notes=[f"the data now has the SHA-256 {dataset.digest()}"],
+            help="bring the data back, or remove `lock` to train on what is there",
+        )
+    if lock.versions is not None and lock.versions != versions():
+        sink.warning(
+            "W402",
+            "the versions are not those this recipe was locked with",
+            lock.span_of("versions"),
+            notes=[f"in use now: {versions()}", "the result may differ in its last digits"],
+        )
+
+
+def _report_impossible_rows(scores: dict[str, Score], sink: Sink) -> None:
+    bad = {name: s for name, s in scores.items() if s.impossible > 0}
+    if bad:
+        sink.warning(
+            "W401",
+            "the model gives some rows probability zero; averages leave them out",
+            notes=[
+                f"{name}: {int(s.impossible):,} of {int(s.impossible + s.possible):,} rows"
+                for name, s in bad.items()
+            ],
+            help="a `smoothing` above 0 leaves nothing impossible",
+        )
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    began = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - began

@@ -1,0 +1,172 @@
+"""`Program`: a checked circuit as flat arrays, ready for any backend. No networkx from here on.
+
+Nodes are numbered so that children come before parents: first the leaves, table by table, then
+the inner nodes in *segments*. A segment is a run of nodes of one kind (sums or products) whose
+children all lie in earlier segments, so that it can be evaluated at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.data.dataset import Column
+from spnc.leaves import Distribution
+from spnc.registry import LEAVES
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LeafTable:
+    """The leaves of one distribution (and number of states): nodes first … first+len-1."""
+
+    distribution: str
+    states: int
+    first: int
+    variables: Ints
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    @property
+    def last(self) -> int:
+        """One past the last node."""
+        return self.first + len(self.variables)
+
+    @property
+    def kind(self) -> type[Distribution]:
+        """The distribution's class."""
+        return LEAVES[self.distribution]  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Inner nodes first … last-1 of one kind.
+
+    The children of node first+i are children[starts[i]:starts[i+1]]; for sums, the weights of
+    these edges are in the slots first_slot+starts[i] … of the weight array.
+    """
+
+    is_sum: bool
+    first: int
+    last: int
+    starts: Ints
+    children: Ints
+    first_slot: int
+
+    @property
+    def slots(self) -> slice:
+        """The weight slots of a sum segment's edges."""
+        return slice(self.first_slot, self.first_slot + len(self.children))
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """All that training changes: sum weights by slot, and one table per leaf table."""
+
+    weights: Floats
+    tables: tuple[Floats, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The circuit: columns, leaf tables, segments in order of evaluation, and the root."""
+
+    columns: tuple[Column, ...]
+    leaves: tuple[LeafTable, ...]
+    segments: tuple[Segment, ...]
+    root: int
+    layers: int  # nodes on the longest path from the root to a leaf
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        if self.segments:
+            return self.segments[-1].last
+        return self.leaves[-1].last
+
+    @cached_property
+    def edges(self) -> int:
+        """The number of edges."""
+        return sum(len(s.children) for s in self.segments)
+
+    @cached_property
+    def slots(self) -> int:
+        """The number of sum weights."""
+        return sum(len(s.children) for s in self.segments if s.is_sum)
+
+    @cached_property
+    def weight_starts(self) -> Ints:
+        """Where each sum's weights start in the weight array, and the end of the last."""
+        starts = [s.first_slot + s.starts[:-1] for s in self.segments if s.is_sum]
+        return np.concatenate([*starts, [self.slots]]).astype(np.int64)
+
+    def facts(self) -> dict[str, int]:
+        """How large the circuit is, as `metrics.json` and `spnc inspect` say it."""
+        sums = sum(s.last - s.first for s in self.segments if s.is_sum)
+        products = sum(s.last - s.first for s in self.segments if not s.is_sum)
+        leaf_parameters = sum(len(t) * (t.states - 1) for t in self.leaves)
+        return {
+            "nodes": self.nodes,
+            "edges": self.edges,
+            "layers": self.layers,
+            "sums": sums,
+            "products": products,
+            "leaves": sum(len(t) for t in self.leaves),
+            "parameters": self.slots - sums + leaf_parameters,
+        }
+
+    def problems(self, parameters: Parameters) -> Iterator[str]:
+        """What is wrong with the arrays: for files that may have been tampered with."""
+        seen = 0
+        for table in self.leaves:
+            if table.distribution not in LEAVES:
+                yield f"unknown leaf distribution {table.distribution!r}"
+                return
+            if table.first != seen:
+                yield "leaf tables are not consecutive"
+            seen = table.last
+            if len(table) and not _within(table.variables, 0, len(self.columns)):
+                yield "a leaf names a column that does not exist"
+        slot = 0
+        for s in self.segments:
+            if s.first != seen or s.last <= s.first or len(s.starts) != s.last - s.first + 1:
+                yield "segments are not consecutive"
+                return
+            if s.starts[0] != 0 or s.starts[-1] != len(s.children) or (np.diff(s.starts) < 1).any():
+                yield "child lists are not well formed"
+            if not _within(s.children, 0, s.first):
+                yield "a node's child does not come before it"
+            if s.is_sum:
+                if s.first_slot != slot:
+                    yield "weight slots are not consecutive"
+                slot += len(s.children)
+            seen = s.last
+        if not 0 <= self.root < seen:
+            yield "the root does not exist"
+        if parameters.weights.shape != (slot,):
+            yield f"{parameters.weights.shape} weights for {slot} slots"
+        elif not (np.isfinite(parameters.weights).all() and (parameters.weights >= 0).all()):
+            yield "a weight is negative or not a number"
+        elif slot and not np.allclose(
+            np.add.reduceat(parameters.weights, self.weight_starts[:-1]), 1.0, atol=1e-6
+        ):
+            yield "the weights of a sum do not add up to one"
+        if len(parameters.tables) != len(self.leaves):
+            yield "leaf parameters are missing"
+            return
+        for table, values in zip(self.leaves, parameters.tables, strict=True):
+            if values.ndim != 2 or len(values) != len(table):
+                yield "a leaf table has the wrong shape"
+            elif not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
+                yield "a leaf parameter is not a probability"
+
+
+def _within(values: Ints, low: int, high: int) -> bool:
+    return len(values) == 0 or (int(values.min()) >= low and int(values.max()) < high)

@@ -1,0 +1,262 @@
+"""From a tree to typed options: every unknown key, wrong type and bad value is reported."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable
+from typing import Any, Final, TypeVar
+
+from spnc.diagnostics import Sink, Span, did_you_mean
+from spnc.registry import Field, Options, Registry, Rule, fields_of, optional_type
+from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe
+
+O = TypeVar("O", bound=Options)  # noqa: E741
+
+
+class _Failed:
+    """Stands for a value that was reported as wrong."""
+
+
+FAILED: Final = _Failed()
+_NONE_WORDS = ("none", "null", "~", "")
+
+
+def bind(cls: type[O], tree: Tree, at: Span, sink: Sink) -> O | None:
+    """The options that a mapping holds, or None after reporting every problem. `at` is its key."""
+    if not isinstance(tree, Mapping):
+        _wrong_type(f"a mapping of {cls.__name__.lower()} options", tree, sink)
+        return None
+    return _Binder(cls, tree, at, sink).bind()
+
+
+class _Binder(typing.Generic[O]):
+    """Binds one mapping. `beside`: options that may stand next to its own, for suggestions."""
+
+    def __init__(
+        self, cls: type[O], tree: Mapping, at: Span, sink: Sink, beside: Iterable[str] = ()
+    ) -> None:
+        self.cls, self.tree, self.at, self.sink = cls, tree, at, sink
+        self.fields = fields_of(cls)
+        self.beside = beside
+        self.failed = False
+
+    def bind(self) -> O | None:
+        self._report_repeated_keys()
+        values: dict[str, Any] = {}
+        spans: dict[str, Span] = {"": self.at}
+        for field in self.fields.values():
+            if field.rule.inline:
+                entries = self._not_mine()
+                value, span = self._inline(field, entries)
+            else:
+                entry = self.tree.get(field.name)
+                if entry is None:
+                    if field.required:
+                        self._missing(field)
+                    continue
+                value, span = bind_value(field, entry, self.sink), _place(entry)
+            if value is FAILED:
+                self.failed = True
+            else:
+                values[field.name] = value
+                spans[field.name] = span
+        if not any(f.rule.inline for f in self.fields.values()):
+            self._report_unknown_keys()
+        if self.failed:
+            return None
+        made = self.cls(**values, spans=spans)
+        conflicts = list(made.conflicts())
+        for conflict in conflicts:
+            where = made.span_of(conflict.field)
+            self.sink.error("E111", conflict.message, where, help=conflict.help)
+        return made if not conflicts else None
+
+    def _report_repeated_keys(self) -> None:
+        first: dict[str, Entry] = {}
+        for entry in self.tree.entries:
+            if entry.key in first:
+                self.failed = True
+                self.sink.error(
+                    "E103",
+                    f"`{entry.key}` is given twice",
+                    entry.key_span,
+                    notes=[f"first given at {first[entry.key].key_span}"],
+                    help="keep one of them",
+                )
+            first.setdefault(entry.key, entry)
+
+    def _not_mine(self) -> list[Entry]:
+        own = {name for name, f in self.fields.items() if not f.rule.inline}
+        return [e for e in self.tree.entries if e.key not in own]
+
+    def _report_unknown_keys(self) -> None:
+        known = [*self.fields, *self.beside]
+        for entry in self._not_mine():
+            self.failed = True
+            self.sink.error(
+                "E104",
+                f"`{entry.key}` is not an option here",
+                entry.key_span,
+                help=did_you_mean(entry.key, known),
+            )
+
+    def _missing(self, field: Field) -> None:
+        self.failed = True
+        self.sink.error(
+            "E105", f"`{field.name}` is missing", self.at, help=f"`{field.name}`: {field.rule.doc}"
+        )
+
+    def _inline(self, field: Field, entries: list[Entry]) -> tuple[Any, Span]:
+        """A plug-in whose options stand among our own."""
+        registry = field.rule.registry
+        assert registry is not None
+        rest = Mapping(tuple(entries), self.tree.span, self.tree.head)
+        value = _bind_choice(registry, rest, self.at, None, self.sink, beside=self.fields)
+        span = self.at
+        name = self.tree.head or (entry.value if (entry := rest.get(registry.key)) else None)
+        return value, name.span if name is not None else span
+
+
+def bind_value(field: Field, entry: Entry, sink: Sink) -> Any:
+    """The typed value of an entry, or FAILED after reporting."""
+    tree = entry.value
+    inner, optional = optional_type(field.type)
+    says_none = isinstance(tree, Scalar) and (
+        tree.value is None or tree.text.lower() in _NONE_WORDS
+    )
+    registry = field.rule.registry
+    if optional and says_none and not (registry is not None and "none" in registry):
+        return None
+    if registry is not None:
+        if isinstance(tree, Scalar) and tree.value is None:
+            tree = Scalar("none", "none", tree.span)
+        default = type(field.default) if field.default is not None else None
+        return _bind_choice(registry, tree, entry.key_span, default, sink)
+    return _convert(inner, field.rule, tree, entry.key_span, sink)
+
+
+def _bind_choice(
+    registry: Registry[Any],
+    tree: Tree,
+    at: Span,
+    default: type[Options] | None,
+    sink: Sink,
+    beside: Iterable[str] = (),
+) -> Any:
+    """A plug-in by its name and options, which may stand beside others."""
+    name: Scalar | None
+    entries: tuple[Entry, ...]
+    if isinstance(tree, Scalar):
+        name, entries = tree, ()
+    elif isinstance(tree, Mapping):
+        named = tree.get(registry.key) if tree.head is None else None
+        name = tree.head
+        entries = tuple(e for e in tree.entries if e is not named)
+        if named is not None and isinstance(named.value, Scalar):
+            name = named.value
+        elif named is not None:
+            return _wrong_type(f"the name of a {registry.kind}", named.value, sink)
+    else:
+        return _wrong_type(f"a {registry.kind}", tree, sink)
+    if name is None and default is None:
+        sink.error(
+            "E105",
+            f"no {registry.kind} is named",
+            at,
+            help=f"add `{registry.key}`; known are {', '.join(registry)}",
+        )
+        return FAILED
+    cls = default if name is None else registry.find(name.text)
+    if cls is None:
+        assert name is not None
+        sink.error(
+            "E109",
+            f"no {registry.kind} is named `{name.text}`",
+            name.span,
+            help=did_you_mean(name.text, registry),
+        )
+        return FAILED
+    place = name.span if name is not None else at
+    made = _Binder(cls, Mapping(entries, tree.span), place, sink, beside).bind()
+    return FAILED if made is None else made
+
+
+def _convert(kind: Any, rule: Rule, tree: Tree, at: Span, sink: Sink) -> Any:
+    """A value of the annotated type, or FAILED after reporting."""
+    origin = typing.get_origin(kind)
+    if isinstance(kind, type) and issubclass(kind, Options):
+        made = bind(kind, tree, at, sink)
+        return FAILED if made is None else made
+    if origin is tuple:
+        return _convert_tuple(typing.get_args(kind), rule, tree, sink)
+    if not isinstance(tree, Scalar):
+        return _wrong_type(_expected(kind), tree, sink)
+    if origin is typing.Literal:
+        known = typing.get_args(kind)
+        if tree.text in known:
+            return tree.text
+        sink.error(
+            "E108",
+            f"`{tree.text}` is not one of {', '.join(known)}",
+            tree.span,
+            help=did_you_mean(tree.text, known),
+        )
+        return FAILED
+    value = tree.value
+    if kind is str:
+        return tree.text if value is not None else _wrong_type("a text", tree, sink)
+    if kind is bool:
+        return value if isinstance(value, bool) else _wrong_type("true or false", tree, sink)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _wrong_type(_expected(kind), tree, sink)
+    if kind is int:
+        if isinstance(value, float) and not value.is_integer():
+            return _wrong_type("a whole number", tree, sink)
+        value = int(value)
+    else:
+        value = float(value)
+    wanted = rule.violation(value)
+    if wanted is not None or value != value:
+        sink.error(
+            "E107", f"{tree.text} is out of range: it has to be {wanted or 'a number'}", tree.span
+        )
+        return FAILED
+    return value
+
+
+def _convert_tuple(kinds: tuple[Any, ...], rule: Rule, tree: Tree, sink: Sink) -> Any:
+    if not isinstance(tree, Sequence):
+        return _wrong_type("a list", tree, sink)
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        kinds = (kinds[0],) * len(tree.items)
+    elif len(kinds) != len(tree.items):
+        sink.error("E106", f"expected {len(kinds)} values, found {len(tree.items)}", tree.span)
+        return FAILED
+    values = []
+    for kind, item in zip(kinds, tree.items, strict=True):
+        place = item.head.span if isinstance(item, Mapping) and item.head else item.span
+        values.append(_convert(kind, rule, item, place, sink))
+    return FAILED if any(v is FAILED for v in values) else tuple(values)
+
+
+def _expected(kind: Any) -> str:
+    return {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}.get(
+        kind, "a single value"
+    )
+
+
+def _wrong_type(expected: str, tree: Tree, sink: Sink) -> _Failed:
+    sink.error("E106", f"expected {expected}, found {describe(tree)}", _first_line(tree))
+    return FAILED
+
+
+def _place(entry: Entry) -> Span:
+    """Where messages about an option point: at its value, or at its key when that is long."""
+    if isinstance(entry.value, Mapping):
+        return entry.value.head.span if entry.value.head is not None else entry.key_span
+    span = entry.value.span
+    return span if span.line == span.end_line else entry.key_span
+
+
+def _first_line(tree: Tree) -> Span:
+    return tree.head.span if isinstance(tree, Mapping) and tree.head is not None else tree.span

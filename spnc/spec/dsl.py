@@ -1,0 +1,115 @@
+"""Specs in the small language: text to the same tree that YAML becomes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import lark
+
+from spnc.diagnostics import Sink, Source, Span
+from spnc.language import parse, span_of
+from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
+
+_KEYS = {"version": "spnc", "optimize": "optimizer"}  # statement to key, where they differ
+
+
+def read_dsl(source: Source, sink: Sink) -> Tree | None:
+    """The tree of a recipe text, or None after reporting what is wrong with it."""
+    parsed = parse(source, "recipe", sink)
+    if parsed is None:
+        return None
+    if not parsed.children:
+        sink.error(
+            "E102",
+            "the file is empty",
+            source.span(1, 1, 1, 2),
+            help="a spec needs at least `model`, `data` and `forest`",
+        )
+        return None
+    reader = _Reader(source)
+    entries = [reader.statement(s) for s in parsed.children if isinstance(s, lark.Tree)]
+    return Mapping(tuple(entries), span_of(source, parsed))
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def span(self, item: lark.Token | lark.Tree[Any]) -> Span:
+        return span_of(self.source, item)
+
+    def statement(self, item: lark.Tree[Any]) -> Entry:
+        kind = str(item.data)
+        key = _KEYS.get(kind, kind)
+        span = self.span(item)
+        word = len(kind) if kind != "version" else len("spnc")
+        key_span = self.source.span(span.line, span.column, span.line, span.column + word)
+        value: Tree
+        if kind == "data":
+            value = self.data(item)
+        elif kind == "forest":
+            value = Sequence(tuple(self.entry(e) for e in item.children), span)
+        elif kind == "lock":
+            value = Mapping(self.arguments(item.children[0]), span)
+        else:
+            value = self.value(item.children[0])
+        return Entry(key, key_span, value)
+
+    def data(self, item: lark.Tree[Any]) -> Mapping:
+        source, split, arguments = item.children
+        entries: list[Entry] = []
+        if source is not None:
+            entries.append(Entry("source", self.span(source), self.value(source)))
+        if split is not None:
+            numbers = Sequence(tuple(self.value(n) for n in split.children), self.span(split))
+            entries.append(Entry("split", self.span(split), numbers))
+        return Mapping((*entries, *self.arguments(arguments)), self.span(item))
+
+    def entry(self, item: lark.Tree[Any]) -> Mapping:
+        times, call = item.children
+        made = self.call(call)
+        if times is None:
+            return made
+        digits = re.match(r"\d+", str(times))
+        assert digits is not None
+        count = Scalar(int(digits[0]), digits[0], self.span(times))
+        return Mapping(
+            (Entry("count", count.span, count), *made.entries), self.span(item), made.head
+        )
+
+    def call(self, item: lark.Tree[Any]) -> Mapping:
+        name, arguments = item.children
+        head = Scalar(str(name), str(name), self.span(name))
+        return Mapping(self.arguments(arguments), self.span(item), head)
+
+    def arguments(self, item: lark.Tree[Any] | None) -> tuple[Entry, ...]:
+        if item is None:
+            return ()
+        given = [a for a in item.children if isinstance(a, lark.Tree)]
+        return tuple(
+            Entry(str(a.children[0]), self.span(a.children[0]), self.value(a.children[1]))
+            for a in given
+        )
+
+    def value(self, item: lark.Token | lark.Tree[Any]) -> Tree:
+        if isinstance(item, lark.Tree):
+            if item.data == "list":
+                values = (self.value(v) for v in item.children if v is not None)
+                return Sequence(tuple(values), self.span(item))
+            call = self.call(item)
+            assert call.head is not None
+            return call if item.children[1] is not None else _word(call.head)
+        text = str(item)
+        if item.type == "STRING":
+            return Scalar(text[1:-1], text[1:-1], self.span(item))
+        if item.type == "NUMBER":
+            whole = re.fullmatch(r"[+-]?\d+", text)
+            return Scalar(int(text) if whole else float(text), text, self.span(item))
+        return Scalar(text, text, self.span(item))
+
+
+def _word(name: Scalar) -> Scalar:
+    """A bare word, which may be a truth value."""
+    value = {"true": True, "yes": True, "false": False, "no": False}.get(name.text, name.value)
+    return Scalar(value, name.text, name.span)

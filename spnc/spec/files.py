@@ -1,0 +1,33 @@
+"""What kind of file a command was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from spnc.diagnostics import Sink
+from spnc.language import opens_circuit
+
+FileKind = Literal["yaml", "dsl", "circuit", "node-link", "model"]
+_SUFFIXES = ".yaml, .yml, .spn, .json, .spnc"
+
+
+def kind_of(path: Path, text: str | None, sink: Sink) -> FileKind | None:
+    """What a file holds, by its suffix and, for `.spn`, its first word."""
+    suffix = path.suffix.lower()
+    if suffix in (".yaml", ".yml"):
+        return "yaml"
+    if suffix == ".json":
+        return "node-link"
+    if suffix == ".spnc":
+        return "model"
+    if suffix == ".spn":
+        return "circuit" if text is not None and opens_circuit(text) else "dsl"
+    sink.error(
+        "E116",
+        f"`{path}` is of no kind that spnc knows",
+        where=str(path),
+        help=f"specs end in .yaml or .spn, circuits in .spn or .json, models in .spnc "
+        f"(known: {_SUFFIXES})",
+    )
+    return None

@@ -1,0 +1,86 @@
+"""`--set a.b=c`: values from the command line laid over a spec's tree, with their own spans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+from dataclasses import replace
+
+from spnc.diagnostics import Sink, Source, Span, counted
+from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
+from spnc.spec.yaml_reader import read_yaml
+
+COMMAND_LINE = "<command line>"
+_Step = tuple[str, Span]
+
+
+def override(tree: Tree, settings: Many[str], sink: Sink, flag: str = "--set ") -> Tree:
+    """The tree with every `path=value` applied, in order. A path's parts are keys or numbers."""
+    for setting in settings:
+        source = Source(COMMAND_LINE, f"{flag}{setting}")
+        path, equals, value = setting.partition("=")
+        offset = len(flag)
+        if not equals or not path:
+            sink.error(
+                "E113",
+                f"`{setting}` is not of the form path=value",
+                source.span_at(offset, offset + max(1, len(setting))),
+                help="for example: --set optimizer.max_iterations=50",
+            )
+            continue
+        steps: list[_Step] = []
+        for key in path.split("."):
+            steps.append((key, source.span_at(offset, offset + len(key))))
+            offset += len(key) + 1
+        # Padding keeps the columns of the value those of the command line.
+        padded = replace(source, text=" " * offset + value)
+        found = read_yaml(padded, sink) if value else _nothing(source, offset)
+        if found is not None:
+            tree = _set(tree, steps, _moved(found, source), sink)
+    return tree
+
+
+def _nothing(source: Source, offset: int) -> Scalar:
+    return Scalar(None, "", source.span_at(offset, offset + 1))
+
+
+def _moved(tree: Tree, source: Source) -> Tree:
+    """The same tree with its spans in the real text of the command line."""
+
+    def move(span: Span) -> Span:
+        return replace(span, source=source)
+
+    if isinstance(tree, Scalar):
+        return replace(tree, span=move(tree.span))
+    if isinstance(tree, Sequence):
+        items = tuple(_moved(item, source) for item in tree.items)
+        return Sequence(items, move(tree.span))
+    entries = tuple(Entry(e.key, move(e.key_span), _moved(e.value, source)) for e in tree.entries)
+    return Mapping(entries, move(tree.span))
+
+
+def _set(tree: Tree, steps: list[_Step], value: Tree, sink: Sink) -> Tree:
+    if not steps:
+        return value
+    (key, span), rest = steps[0], steps[1:]
+    if isinstance(tree, Sequence):
+        if not key.isdigit() or int(key) >= len(tree.items):
+            sink.error(
+                "E113",
+                f"`{key}` is not the number of an entry here",
+                span,
+                notes=[
+                    f"there {'is' if len(tree.items) == 1 else 'are'} "
+                    f"{counted(len(tree.items), 'entry').replace('entrys', 'entries')}, "
+                    "counted from 0"
+                ],
+            )
+            return tree
+        items = list(tree.items)
+        items[int(key)] = _set(items[int(key)], rest, value, sink)
+        return Sequence(tuple(items), tree.span)
+    if isinstance(tree, Scalar):
+        # `optimizer: em` becomes `em()`, so that it can take options.
+        tree = Mapping((), tree.span, tree)
+    entry = tree.get(key)
+    inner = entry.value if entry is not None else Mapping((), span)
+    return tree.with_entry(Entry(key, span, _set(inner, rest, value, sink)))

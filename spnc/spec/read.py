@@ -1,0 +1,61 @@
+"""A spec file, in either spelling, to a `Recipe`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from spnc.diagnostics import Sink, Source
+from spnc.spec.bind import bind
+from spnc.spec.dsl import read_dsl
+from spnc.spec.files import kind_of
+from spnc.spec.override import override
+from spnc.spec.recipe import VERSION, Recipe
+from spnc.spec.tree import Mapping, Scalar, Tree
+from spnc.spec.yaml_reader import read_yaml
+from spnc.textfile import read_source
+
+
+def read_recipe(path: Path, sink: Sink, settings: Sequence[str] = ()) -> Recipe | None:
+    """The recipe in a file, with `path=value` settings laid over it; None after errors."""
+    source = read_source(path, sink)
+    return recipe_from(source, sink, settings) if source is not None else None
+
+
+def recipe_from(source: Source, sink: Sink, settings: Sequence[str] = ()) -> Recipe | None:
+    """The recipe in a text whose name tells the spelling."""
+    kind = kind_of(Path(source.name), source.text, sink)
+    tree: Tree | None = None
+    if kind == "yaml":
+        tree = read_yaml(source, sink)
+    elif kind == "dsl":
+        tree = read_dsl(source, sink)
+    elif kind is not None:
+        what = {"circuit": "a circuit", "node-link": "a circuit", "model": "a trained model"}[kind]
+        sink.error(
+            "E116",
+            f"`{source.name}` holds {what}, not a spec",
+            where=source.name,
+            help="name it in a spec's forest, with `learner: circuit` and `file`",
+        )
+    if tree is None:
+        return None
+    tree = override(tree, settings, sink)
+    _check_version(tree, sink)
+    start = source.span(1, 1, 1, 2)
+    at = tree.entries[0].key_span if isinstance(tree, Mapping) and tree.entries else start
+    return bind(Recipe, tree, at, sink)
+
+
+def _check_version(tree: Tree, sink: Sink) -> None:
+    entry = tree.get("spnc") if isinstance(tree, Mapping) else None
+    if entry is None or not isinstance(entry.value, Scalar):
+        return
+    value = entry.value.value
+    if isinstance(value, int) and value > VERSION:
+        sink.error(
+            "E110",
+            f"this spec is of format version {value}; this spnc reads version {VERSION}",
+            entry.value.span,
+            help="install a newer spnc: pip install --upgrade spnc-forest",
+        )

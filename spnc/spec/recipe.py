@@ -1,0 +1,66 @@
+"""`Recipe`: what a spec says, typed and complete. Every field remembers where it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spnc.backends import Backend
+from spnc.data.options import DataOptions
+from spnc.learners import Learner
+from spnc.registry import (
+    BACKENDS,
+    LEARNERS,
+    OPTIMIZERS,
+    RESIDUALS,
+    Conflict,
+    Options,
+    choice,
+    option,
+)
+from spnc.residuals import Residual
+from spnc.training import Optimizer
+
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Component(Options):
+    """One entry of the forest: a learner, and how many components it makes."""
+
+    count: int = option(1, "how many components, each with its own random stream", min=1)
+    learner: Learner = choice(LEARNERS, doc="the structure learner", inline=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lock(Options):
+    """What a run was made from, so that running it again can tell whether anything changed."""
+
+    data: str | None = option(None, "SHA-256 of columns and rows; other data is refused")
+    versions: str | None = option(None, "versions in use; others give a warning")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(Options):
+    """A whole spec."""
+
+    spnc: int = option(VERSION, "the version of the spec format", min=1)
+    model: str = option(doc="the model's name")
+    data: DataOptions = option(doc="the rows to learn from")
+    forest: tuple[Component, ...] = option(doc="the components of the forest")
+    residual: Residual = choice(
+        RESIDUALS, "none", "how residual links are drawn between components"
+    )
+    smoothing: float = option(
+        0.1, "pseudo-rows added to every alternative of every sum and leaf", min=0
+    )
+    optimizer: Optimizer = choice(OPTIMIZERS, "em", "how parameters are fitted")
+    backend: Backend = choice(BACKENDS, "auto", "what does the computing")
+    seed: int = option(0, "the seed of all randomness in learning", min=0)
+
+    lock: Lock | None = option(None, "written by spnc into `recipe.lock.yaml`")
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """A forest has components."""
+        if not self.forest:
+            yield Conflict("forest", "the forest is empty", "list at least one learner")

@@ -1,0 +1,113 @@
+"""The JSON Schema of the YAML form, made from the declared options: for editor completion."""
+
+from __future__ import annotations
+
+import typing
+from typing import Any
+
+from spnc.registry import Field, Options, Registry, fields_of, optional_type
+from spnc.spec.recipe import Recipe
+
+_SIMPLE = {int: "integer", float: "number", str: "string", bool: "boolean"}
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a whole spec."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "spnc spec",
+        **_object(Recipe),
+    }
+
+
+def _object(cls: type[Options]) -> dict[str, Any]:
+    """The schema of a mapping of options."""
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for field in fields_of(cls).values():
+        if field.rule.inline:
+            assert field.rule.registry is not None
+            return _inline(cls, field, field.rule.registry)
+        properties[field.name] = _field(field)
+        if field.required:
+            required.append(field.name)
+    return _mapping(properties, required, cls.summary())
+
+
+def _mapping(properties: dict[str, Any], required: list[str], doc: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": doc,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _inline(cls: type[Options], chosen: Field, registry: Registry[Any]) -> dict[str, Any]:
+    """One alternative per plug-in, whose options stand beside those of `cls`."""
+    own = {n: _field(f) for n, f in fields_of(cls).items() if f is not chosen}
+    kinds = []
+    for name in registry:
+        plugin = registry[name]
+        options = {n: _field(f) for n, f in fields_of(plugin).items()}
+        head = {registry.key: {"const": name, "description": plugin.summary()}}
+        needed = [n for n, f in fields_of(plugin).items() if f.required]
+        kinds.append(
+            _mapping({**head, **own, **options}, [registry.key, *needed], plugin.summary())
+        )
+    return {"description": cls.summary(), "oneOf": kinds}
+
+
+def _field(field: Field) -> dict[str, Any]:
+    inner, optional = optional_type(field.type)
+    if field.rule.registry is not None:
+        found = _choice(field, field.rule.registry)
+    else:
+        found = _value(inner, field)
+    if optional:
+        found = {"anyOf": [found, {"enum": [None, "none"]}]}
+    return {"description": field.rule.doc, **found}
+
+
+def _choice(field: Field, registry: Registry[Any]) -> dict[str, Any]:
+    """A plug-in's bare name, or a mapping with its name and options."""
+    kinds: list[dict[str, Any]] = [{"enum": list(registry)}]
+    for name in registry:
+        plugin = registry[name]
+        default = field.default is not None and isinstance(field.default, plugin)
+        properties = {n: _field(f) for n, f in fields_of(plugin).items()}
+        properties[registry.key] = {"const": name, "description": plugin.summary()}
+        required = [n for n, f in fields_of(plugin).items() if f.required]
+        needed = required if default else [registry.key, *required]
+        kinds.append(_mapping(properties, needed, plugin.summary()))
+    return {"anyOf": kinds}
+
+
+def _value(kind: Any, field: Field) -> dict[str, Any]:
+    origin = typing.get_origin(kind)
+    if isinstance(kind, type) and issubclass(kind, Options):
+        return _object(kind)
+    if origin is typing.Literal:
+        return {"enum": list(typing.get_args(kind))}
+    if origin is tuple:
+        kinds = typing.get_args(kind)
+        if len(kinds) == 2 and kinds[1] is Ellipsis:
+            return {"type": "array", "items": _value(kinds[0], field)}
+        return {
+            "type": "array",
+            "items": _value(kinds[0], field),
+            "minItems": len(kinds),
+            "maxItems": len(kinds),
+        }
+    found: dict[str, Any] = {"type": _SIMPLE[kind]}
+    rule = field.rule
+    bounds = {
+        "minimum": rule.min,
+        "maximum": rule.max,
+        "exclusiveMinimum": rule.above,
+        "exclusiveMaximum": rule.below,
+    }
+    if kind in (int, float):
+        found |= {name: bound for name, bound in bounds.items() if bound is not None}
+    return found

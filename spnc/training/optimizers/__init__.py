@@ -1,0 +1,1 @@
+"""Optimisers: one file each, found through `spnc.registry.OPTIMIZERS`."""

@@ -1,0 +1,1 @@
+"""Stopping rules: one file each, found through `spnc.registry.STOPS`."""
