@@ -8,6 +8,8 @@ never shows a traceback, and one run shows every mistake. Standard library only.
 from __future__ import annotations
 
 import difflib
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,8 +28,16 @@ class Source:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The text, cut at line ends."""
-        return self.text.splitlines()
+        """The text, cut at line ends. Only these: `splitlines` would also cut at form feeds."""
+        return [line.removesuffix("\r") for line in self.text.split("\n")]
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        """The offset of every line's first character."""
+        starts = [0]
+        while (newline := self.text.find("\n", starts[-1])) >= 0:
+            starts.append(newline + 1)
+        return starts
 
     def span(self, line: int, column: int, end_line: int, end_column: int) -> Span:
         """The part of this text between two positions, counted from one, the end exclusive."""
@@ -35,11 +45,9 @@ class Source:
 
     def span_at(self, start: int, stop: int) -> Span:
         """The part of this text between two character offsets, counted from zero."""
-        before, inside = self.text[:start], self.text[start:stop]
-        line, column = before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
-        newline = inside.rfind("\n")
-        end_line = line + inside.count("\n")
-        end_column = column + len(inside) if newline < 0 else len(inside) - newline
+        starts = self._line_starts
+        line, end_line = bisect_right(starts, start), bisect_right(starts, stop)
+        column, end_column = start - starts[line - 1] + 1, stop - starts[end_line - 1] + 1
         return Span(self, line, column, end_line, end_column)
 
 
@@ -151,7 +159,10 @@ class Sink:
 
 
 def in_reading_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """By file, line and column where there is one; what has no place comes last, as found."""
+    """By file, line and column where there is one; what has no place comes last, as found.
+
+    What was found twice, as when two components name the same broken file, is told once.
+    """
 
     def key(item: tuple[int, Diagnostic]) -> tuple[int, str, int, int, int]:
         position, d = item
@@ -159,7 +170,8 @@ def in_reading_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
             return (0, d.span.source.name, d.span.line, d.span.column, position)
         return (1, "", 0, 0, position)
 
-    return [d for _, d in sorted(enumerate(diagnostics), key=key)]
+    once = {(str(d.span), d.where, d.code, d.message, d.notes): d for d in diagnostics}
+    return [d for _, d in sorted(enumerate(once.values()), key=key)]
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -210,7 +222,8 @@ def _render_one(d: Diagnostic, colour: bool) -> str:
     def paint(style: str, text: str) -> str:
         return f"{_COLOURS[style]}{text}{_RESET}" if colour else text
 
-    lines = [f"{paint(d.severity, f'{d.severity}[{d.code}]')}: {paint('bold', d.message)}"]
+    message = paint("bold", visible(d.message))
+    lines = [f"{paint(d.severity, f'{d.severity}[{d.code}]')}: {message}"]
     pad = ""
     if d.span is not None:
         number = str(d.span.line)
@@ -226,10 +239,25 @@ def _render_one(d: Diagnostic, colour: bool) -> str:
     elif d.where is not None:
         lines.append(f" {paint('dim', '-->')} {d.where}")
     mark = paint("dim", "=")
-    lines += [f" {pad} {mark} {note}" for note in d.notes]
+    lines += [f" {pad} {mark} {visible(note)}" for note in d.notes]
     if d.help is not None:
-        lines.append(f" {pad} {mark} {paint('bold', 'help:')} {d.help}")
+        lines.append(f" {pad} {mark} {paint('bold', 'help:')} {visible(d.help)}")
     return "\n".join(lines)
+
+
+def visible(text: str) -> str:
+    """The text with every character that a terminal would act on, not show, made visible."""
+    return "".join(
+        c if c.isprintable() else " " if c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+
+
+def _columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
 
 
 def _excerpt(line: str, span: Span, limit: int = 100) -> tuple[str, int, int]:
@@ -237,14 +265,15 @@ def _excerpt(line: str, span: Span, limit: int = 100) -> tuple[str, int, int]:
     start = span.column - 1
     end = span.end_column - 1 if span.end_line == span.line else len(line)
     width = max(1, min(end, len(line)) - start)
-    shown = line.expandtabs(1)
+    shown = visible(line)
     if len(shown) > limit:
         left = max(0, min(start - limit // 3, len(shown) - limit))
         right = left + limit
         shown = ("…" if left else "") + shown[left:right] + ("…" if right < len(line) else "")
         start = start - left + (1 if left else 0)
         width = max(1, min(width, len(shown) - start))
-    return shown.rstrip(), start, width
+    under = shown[start : start + width]
+    return shown.rstrip(), _columns_of(shown[:start]), max(1, _columns_of(under))
 
 
 def codes() -> list[str]:

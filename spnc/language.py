@@ -7,6 +7,7 @@ One grammar (`grammars/spnc.lark`) describes recipes and circuits. What the tree
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,13 +15,19 @@ from typing import Any
 
 import lark
 
-from spnc.diagnostics import Sink, Source, Span, listed
+from spnc.diagnostics import Sink, Source, Span, listed, nearest
 
 _MOST_SYNTAX_ERRORS = 20
-_STATEMENT = re.compile(
-    r"^(?:(?:spnc|model|data|forest|residual|optimize|backend|smoothing|seed|lock|circuit|variables|root)"
-    r"\b|[A-Za-z_][\w.-]*\s*=(?!=))"
-)
+_DEEPEST = 100  # brackets within brackets
+_STATEMENT = {  # how a line begins that begins a statement
+    "recipe": re.compile(
+        r"\s*(?:spnc|model|data|forest|residual|optimize|backend|smoothing|seed|lock)\b(?!\s*=)"
+    ),
+    "circuit": re.compile(r"\s*(?:(?:circuit|variables|root)\b|[A-Za-z_][\w.-]*\s*=)"),
+}
+_CIRCUIT = re.compile(r"^\s*(?:variables\s*\{|[\w.-]+\s*=\s*[\w.-]+\s*~)", re.MULTILINE)
+_BRACKETS = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|[()\[\]{}]""")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
 _WORDS = {
     "NAME": "a name",
     "NUMBER": "a number",
@@ -56,8 +63,20 @@ def grammar_text() -> str:
 @cache
 def _parser() -> lark.Lark:
     return lark.Lark(
-        grammar_text(), parser="lalr", start=["recipe", "circuit"], propagate_positions=True
+        grammar_text(),
+        parser="lalr",
+        start=["recipe", "circuit"],
+        propagate_positions=True,
+        edit_terminals=_end_at_word,
     )
+
+
+def _end_at_word(terminal: lark.lexer.TerminalDef) -> None:
+    """A keyword is a whole word: without this, `modell x` would be read as `model l x`."""
+    pattern = terminal.pattern
+    if isinstance(pattern, lark.lexer.PatternStr) and pattern.value.isidentifier():
+        terminal.pattern = lark.lexer.PatternRE(rf"{pattern.value}(?![\w.-])")
+        terminal.priority = 1  # before names, which it also looks like
 
 
 def opens_circuit(text: str) -> bool:
@@ -72,13 +91,25 @@ def opens_circuit(text: str) -> bool:
 def parse(source: Source, start: str, sink: Sink) -> lark.Tree[Any] | None:
     """The parse tree of a recipe or a circuit, or None after reporting every syntax error."""
     text = source.text
+    if start == "recipe" and (found := _CIRCUIT.search(text)):
+        at = found.end() - len(found[0].lstrip())
+        sink.error(
+            "E102",
+            "this is written like a circuit, but does not begin with `circuit`",
+            source.span_at(at, found.end()),
+            help="a circuit's first line is `circuit NAME`; anything else is a spec",
+        )
+        return None
+    if (deep := _too_deep(text)) is not None:
+        message = f"brackets are nested more than {_DEEPEST} deep"
+        sink.error("E102", message, source.span_at(deep, deep + 1), help="name the inner parts")
+        return None
     for _ in range(_MOST_SYNTAX_ERRORS):
         try:
             tree = _parser().parse(text, start=start)
         except lark.exceptions.UnexpectedInput as error:
-            line = _report(source, error, sink)
-            mended = _without_statement(text, line)
-            if mended == text:
+            mended = _report(source, text, start, error, sink)
+            if mended is None or mended == text:
                 return None
             text = mended
         else:
@@ -93,40 +124,106 @@ def span_of(source: Source, item: lark.Token | lark.Tree[Any]) -> Span:
     return source.span(line, column, place.end_line or line, place.end_column or column + 1)
 
 
-def _report(source: Source, error: lark.exceptions.UnexpectedInput, sink: Sink) -> int:
-    """Report one syntax error; answer the line it is on."""
-    if isinstance(error, lark.exceptions.UnexpectedToken) and error.token.type != "$END":
-        span = span_of(source, error.token)
-        message = f"`{error.token}` does not fit here"
-        expected = error.accepts or error.expected
-    elif isinstance(error, lark.exceptions.UnexpectedToken):
-        lines = source.lines or [""]
-        last = max((i for i, text in enumerate(lines) if text.strip()), default=0)
-        width = len(lines[last]) + 1
-        span = source.span(last + 1, width, last + 1, width + 1)
-        message = "the text ends too early"
+def _report(
+    source: Source, text: str, start: str, error: lark.exceptions.UnexpectedInput, sink: Sink
+) -> str | None:
+    """Report one syntax error; answer the text without it, so that parsing can go on, or None."""
+    if isinstance(error, lark.exceptions.UnexpectedToken):
+        at_end = error.token.type == "$END"
+        offset = len(text.rstrip()) if at_end else error.token.start_pos or 0
         expected = error.accepts or error.expected
     else:
         assert isinstance(error, lark.exceptions.UnexpectedCharacters)
-        span = source.span(error.line, error.column, error.line, error.column + 1)
-        message = f"the character `{error.char}` does not fit here"
-        expected = error.allowed or set()
-    wanted = sorted({_WORDS.get(t, f"`{t.lower()}`") for t in expected if not t.startswith("__")})
-    help = f"here could stand {listed(wanted, 12)}" if wanted else None
+        at_end, offset, expected = False, error.pos_in_stream, error.allowed or set()
+    line = source.span_at(offset, offset).line
+    begins = _STATEMENT[start].match(source.lines[line - 1]) is not None
+
+    opened = _open_at(text, offset)
+    if opened is not None and (at_end or begins):
+        span = source.span_at(opened, opened + 1)
+        if at_end or span.line < line:
+            bracket = text[opened]
+            before = "the end" if at_end else f"line {line}"
+            mend = f"close it with `{_CLOSING[bracket]}` before {before}"
+            sink.error("E102", f"`{bracket}` is not closed", span, help=mend)
+            return None if at_end else _blanked(text, span.line - 1, line - 1)
+
+    keywords = [t.lower() for t in expected if t.lower() in _keywords()]
+    words = {_WORDS.get(t, f"`{t.lower()}`") for t in expected if not t.startswith("__")}
+    help = f"here could stand {listed(sorted(words), 12)}" if words else None
+    if at_end:
+        span = source.span_at(offset, offset + 1)
+        message = "the text ends too early"
+    elif isinstance(error, lark.exceptions.UnexpectedToken):
+        span = span_of(source, error.token)
+        message = f"`{error.token}` does not fit here"
+        near = nearest(str(error.token), keywords)
+        help = f"did you mean `{near}`?" if near is not None else help
+    else:
+        span = source.span_at(offset, offset + 1)
+        char = text[offset]
+        message = f"the character `{char}` does not fit here"
+        if char in "\"'":
+            message, help = "this quote is not closed on its line", f"end the text with {char}"
+        elif not char.isprintable():
+            message = f"the character U+{ord(char):04X} does not fit here"
+        elif not char.isascii():
+            help = "names are made of a to z, A to Z, digits, `_`, and `-` or `.` between them"
     sink.error("E102", message, span, help=help)
-    return span.line
+    return _without_statement(text, start, line)
 
 
-def _without_statement(text: str, line: int) -> str:
-    """The text with the statement around a line blanked, so that parsing can go on after it."""
+@cache
+def _keywords() -> frozenset[str]:
+    return frozenset(t.name.lower() for t in _parser().terminals if t.name.isalpha()) - {
+        t.lower() for t in _WORDS
+    }
+
+
+def _bracket_offsets(text: str) -> Iterator[int]:
+    """Where brackets stand, outside comments and quoted texts."""
+    return (m.start() for m in _BRACKETS.finditer(text) if m[0] in "()[]{}")
+
+
+def _open_at(text: str, stop: int) -> int | None:
+    """The offset of the innermost bracket that is open at an offset."""
+    opened: list[int] = []
+    for i in _bracket_offsets(text[:stop]):
+        if text[i] in _CLOSING:
+            opened.append(i)
+        elif opened:
+            opened.pop()
+    return opened[-1] if opened else None
+
+
+def _too_deep(text: str) -> int | None:
+    """The offset of the first bracket that lies too deep."""
+    depth = 0
+    for i in _bracket_offsets(text):
+        depth = depth + 1 if text[i] in _CLOSING else max(0, depth - 1)
+        if depth > _DEEPEST:
+            return i
+    return None
+
+
+def _blanked(text: str, first: int, last: int) -> str:
+    """The text with the lines first … last-1, counted from 0, made empty. Offsets stay."""
     lines = text.split("\n")
-    start = line - 1
-    while start > 0 and not _STATEMENT.match(lines[start]):
-        start -= 1
-    end = line
-    while end < len(lines) and not _STATEMENT.match(lines[end]):
-        end += 1
-    inside = range(start, end)
-    if lines[start].startswith(("forest", "variables")) and line - 1 > start:
-        inside = range(line - 1, line)  # one entry of a block: its braces stay
-    return "\n".join("" if i in inside else each for i, each in enumerate(lines))
+    for i in range(first, last):
+        lines[i] = " " * len(lines[i])
+    return "\n".join(lines)
+
+
+def _without_statement(text: str, start: str, line: int) -> str:
+    """The text with the statement around a line blanked."""
+    lines = text.split("\n")
+    begins = _STATEMENT[start].match
+    first = line - 1
+    while first > 0 and not begins(lines[first]):
+        first -= 1
+    if lines[first].lstrip().startswith(("forest", "variables")) and line - 1 > first:
+        return _blanked(text, line - 1, line)  # one entry of a block: its braces stay
+    last = line
+    while last < len(lines) and not begins(lines[last]):
+        last += 1
+    return _blanked(text, first, last)

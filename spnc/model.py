@@ -167,7 +167,13 @@ def read_model(path: Path, sink: Sink) -> Model | None:
             notes=[f"arrays: {listed(sorted(tensors))}"] if tensors else [],
         )
         return None
-    about = json.loads(metadata[FORMAT])
+    try:
+        about = json.loads(metadata[FORMAT])
+    except (ValueError, RecursionError):
+        about = None
+    if not isinstance(about, dict):
+        sink.error("E504", "the model's description is not readable", where=where)
+        return None
     if about.get("version") != VERSION:
         sink.error(
             "E503",
@@ -180,7 +186,7 @@ def read_model(path: Path, sink: Sink) -> Model | None:
     try:
         model = _from_parts(about, tensors)
         problems = list(model.program.problems(model.parameters))
-    except (KeyError, ValueError, TypeError, IndexError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         problems = [f"{type(error).__name__}: {error}"]
     if problems:
         sink.error("E504", "the model's arrays do not fit together", where=where, notes=problems)

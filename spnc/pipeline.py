@@ -30,6 +30,7 @@ from spnc.lower import lower
 from spnc.model import Model
 from spnc.program import Parameters, Program
 from spnc.spec.recipe import Recipe
+from spnc.spec.relocate import relocated
 from spnc.spec.write import write_yaml
 from spnc.streams import stream
 from spnc.training import Fit, Fitted, State
@@ -191,9 +192,10 @@ def _python() -> str:
 
 
 def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Model:
-    recipe = compiled.recipe
+    # File names without their folders: a model's bytes say what it is, not where it was made.
+    recipe = replace(relocated(compiled.recipe, lambda file: file.name), lock=None)
     provenance = {
-        "recipe": write_yaml(replace(recipe, lock=None, spans={}), full=True),
+        "recipe": write_yaml(recipe, full=True),
         "data": compiled.dataset.digest(),
         "versions": versions(),
     }

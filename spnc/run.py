@@ -18,8 +18,8 @@ from spnc.atomic import write_bytes, write_text
 from spnc.diagnostics import Sink
 from spnc.pipeline import Compiled, Trained, versions
 from spnc.program import Parameters
-from spnc.registry import Options, fields_of
 from spnc.spec.recipe import Lock, Recipe
+from spnc.spec.relocate import relocated
 from spnc.spec.write import write_yaml
 from spnc.training import Record, State
 
@@ -116,25 +116,9 @@ class RunFolder:
 def lock_text(compiled: Compiled, folder: Path) -> str:
     """A spec that repeats the run: every default resolved, file names seen from `folder`."""
     lock = Lock(data=compiled.dataset.digest(), versions=versions())
-    recipe = replace(_moved(compiled.recipe, folder), lock=lock, spans={})
+    recipe = relocated(compiled.recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
     head = "# Written by spnc: every option of the run, and what it was made from.\n"
-    return head + write_yaml(recipe, full=True)
-
-
-def _moved(options: Any, folder: Path) -> Any:
-    """The same options without their spans, with relative file names made relative to `folder`."""
-    changes: dict[str, Any] = {"spans": {}}
-    for name, f in fields_of(type(options)).items():
-        value = getattr(options, name)
-        if isinstance(value, Options):
-            changes[name] = _moved(value, folder)
-        elif isinstance(value, tuple) and value and isinstance(value[0], Options):
-            changes[name] = tuple(_moved(v, folder) for v in value)
-        elif f.rule.path and isinstance(value, str) and ":" not in value:
-            target = options.base(name) / value
-            moved = value if Path(value).is_absolute() else os.path.relpath(target, folder)
-            changes[name] = Path(moved).as_posix()
-    return replace(options, **changes)
+    return head + write_yaml(replace(recipe, lock=lock), full=True)
 
 
 def _fingerprint(compiled: Compiled) -> str:

@@ -37,7 +37,8 @@ ALL: tuple[Callable[[View], None], ...] = (
 def check(graph: Graph, sink: Sink) -> None:
     """Report everything that keeps the graph from being a valid circuit."""
     if len(graph) == 0:
-        sink.error("E217", "the circuit has no nodes", help="define at least one leaf")
+        span = graph.graph.get("place")
+        sink.error("E217", "the circuit has no nodes", span, help="define at least one leaf")
         return
     view = View(graph, sink)
     for one in ALL:

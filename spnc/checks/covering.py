@@ -10,10 +10,9 @@ def check(view: View) -> None:
     """E211: columns that the root does not model."""
     root = view.graph.graph.get("root")
     if root is None:
-        tops = [n for n, above in view.graph.pred.items() if not above]
-        if len(tops) != 1:
+        if len(view.tops) != 1:
             return
-        root = tops[0]
+        root = view.tops[0]
     if root in view.unknown:
         return
     missing = ((1 << len(view.columns)) - 1) & ~view.scopes[root]

@@ -8,17 +8,14 @@ from spnc.graph.nodes import below
 
 
 def check(view: View) -> None:
-    """E202: no root, or several. E205: a node that the declared root does not reach."""
-    tops = [n for n, above in view.graph.pred.items() if not above]
+    """E202: several roots. E205: a node that the declared root does not reach.
+
+    Without any root there is a cycle, which is reported as such.
+    """
+    tops = view.tops
     root = view.graph.graph.get("root")
     if root is None:
-        if not tops:
-            view.sink.error(
-                "E202",
-                "the circuit has no root: every node is the child of another",
-                help="break the cycle, or declare the root",
-            )
-        elif len(tops) > 1:
+        if len(tops) > 1:
             view.error(
                 "E202",
                 f"the circuit has {len(tops)} roots",

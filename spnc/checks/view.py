@@ -16,9 +16,9 @@ class View:
     """A graph under inspection, and the sink that findings go to.
 
     `graph.graph["damaged"]` may name nodes that the reader already complained about (a child that
-    does not exist, a kind it does not know). The scopes of these, and of all nodes above them or
-    on a cycle, are unknown; checks that need scopes pass over them, so that one mistake is one
-    message.
+    does not exist, a kind it does not know; see `spnc.graph.assemble`). The scopes of these, and
+    of all nodes above them or on a cycle, are unknown; checks that need scopes pass over them, so
+    that one mistake is one message.
     """
 
     def __init__(self, graph: Graph, sink: Sink) -> None:
@@ -44,6 +44,12 @@ class View:
             if n not in found and any(c in found for c in self.below[n]):
                 found.add(n)
         return found
+
+    @cached_property
+    def tops(self) -> list[Hashable]:
+        """Nodes without a parent, apart from those whose parent the reader could not make out."""
+        mentioned = self.graph.graph.get("mentioned", ())
+        return [n for n, above in self.graph.pred.items() if not above and n not in mentioned]
 
     def title(self, name: Hashable) -> str:
         """A node as messages call it."""

@@ -6,20 +6,24 @@ import math
 
 from spnc.checks.view import View
 from spnc.diagnostics import listed
+from spnc.graph.assemble import as_number
 from spnc.graph.nodes import Product, Sum
 
 TOLERANCE = 1e-9
 
 
 def check(view: View) -> None:
-    """E206: wrong total. E207: negative or not finite. E219: missing, or on a product's edge."""
+    """E206: wrong total. E207: negative or not finite. E219: missing. E225: below a product."""
+    damaged = view.graph.graph.get("damaged", ())
     for n, payload in view.node.items():
+        if n in damaged:
+            continue
         edges = view.below[n]
         if isinstance(payload, Product):
             stray = [c for c, data in edges.items() if data.get("weight") is not None]
             if stray:
                 view.error(
-                    "E219",
+                    "E225",
                     f"{view.title(n)} has weights on its edges",
                     n,
                     [f"to: {listed(view.titles(stray))}"],
@@ -30,14 +34,18 @@ def check(view: View) -> None:
 
 
 def _check_sum(view: View, n: object, weights: dict[object, object]) -> None:
-    numbers = {c: w for c, w in weights.items() if isinstance(w, int | float)}
+    numbers = {c: w for c, w in ((c, as_number(w)) for c, w in weights.items()) if w is not None}
     if len(numbers) < len(weights):
         without = [c for c in weights if c not in numbers]
+        shown = [
+            view.title(c) if weights[c] is None else f"{view.title(c)} (`{weights[c]}`)"
+            for c in without
+        ]
         view.error(
             "E219",
             f"{view.title(n)} has children without a weight",
             n,
-            [f"children: {listed(view.titles(without))}"],
+            [f"children: {listed(shown)}"],
             "every edge of a sum carries a number as its weight",
         )
         return

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
-from spnc.diagnostics import Diagnostic, render
+from spnc.diagnostics import Diagnostic, Sink, render
 
 
 def complain(diagnostics: Iterable[Diagnostic]) -> None:
@@ -15,6 +17,18 @@ def complain(diagnostics: Iterable[Diagnostic]) -> None:
     if found:
         colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
         print(render(found, colour=colour), file=sys.stderr)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """What is wrong with a place to write to is the user's to mend, not a bug."""
+    try:
+        yield
+    except OSError as error:
+        sink = Sink()
+        reason = error.strerror or str(error)
+        sink.error("E120", f"cannot write `{path}`: {reason}", where=str(path))
+        sink.stop()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:

@@ -7,6 +7,8 @@ result is a valid circuit is for the checks.
 
 from __future__ import annotations
 
+import math
+import numbers
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +50,7 @@ class DraftNode:
     variable: str | None = None
     distribution: str | None = None
     parameters: Sequence[Any] | Mapping[str, Any] = ()
+    complaint: str | None = None  # what the reader found wrong with the parameters
     rows: float = 0.0
     tie: Hashable = None
 
@@ -72,46 +75,61 @@ class Draft:
     edges: list[DraftEdge] = field(default_factory=list)
     root: Hashable = None
     root_place: Place = nowhere
+    place: Place = nowhere
+    mentioned: set[Hashable] = field(default_factory=set)  # by parts that could not be used
 
 
 def assemble(draft: Draft, sink: Sink) -> Graph:
-    """The graph of a draft. What cannot be made sense of is reported and marked as damaged."""
-    columns = _columns(draft, sink)
+    """The graph of a draft. What cannot be made sense of is reported and marked.
+
+    The marks keep one mistake one message. `graph.graph["damaged"]` names nodes whose children or
+    scope are unknown, `"settled"` leaves whose distribution was complained about, `"mentioned"`
+    nodes that a broken edge seems to lead to: what lacks a parent only for that is no second root.
+    """
+    settled: set[Hashable] = set()
+    columns = _columns(draft, settled, sink)
     index = {c.name: i for i, c in enumerate(columns)}
-    graph: Graph = nx.DiGraph(columns=tuple(columns), name=draft.name)
+    used = {n.variable for n in draft.nodes}
+    unused = [name for name in index if name not in used]
+    graph: Graph = nx.DiGraph(columns=tuple(columns), name=draft.name, place=draft.place())
     damaged: set[Hashable] = set()
+    mentioned = set(draft.mentioned)
     defined: dict[Hashable, DraftNode] = {}
     for item in draft.nodes:
         if item.name in defined:
             first = defined[item.name].place()
             sink.error(
                 "E215",
-                f"node `{item.name}` is defined twice",
+                f"node {_shown(item.name)} is defined twice",
                 item.place(),
                 notes=[f"first defined at {first}"] if first is not None else [],
                 help="rename one of them",
             )
+            damaged.add(item.name)
             continue
         defined[item.name] = item
-        node = _node(item, index, sink)
+        node = _node(item, index, unused, settled, sink)
         if node is None:
             damaged.add(item.name)
             node = Product(origin=Origin("", item.place()))
         graph.add_node(item.name, node=node)
-    _connect(draft, graph, defined, damaged, sink)
+    _connect(draft, graph, defined, damaged, mentioned, sink)
     if draft.root is not None:
         if draft.root in defined:
             graph.graph["root"] = draft.root
         else:
-            names = [str(n) for n in defined]
             sink.error(
                 "E214",
-                f"the root `{draft.root}` is not defined",
+                f"the root {_shown(draft.root)} is not defined",
                 draft.root_place(),
-                help=did_you_mean(str(draft.root), names),
+                help=_meant(draft.root, defined),
             )
-    if damaged:
-        graph.graph["damaged"] = damaged
+            mentioned |= defined.keys()
+    graph.graph |= {
+        mark: names
+        for mark, names in (("damaged", damaged), ("settled", settled), ("mentioned", mentioned))
+        if names
+    }
     return graph
 
 
@@ -120,9 +138,10 @@ def _connect(
     graph: Graph,
     defined: Mapping[Hashable, DraftNode],
     damaged: set[Hashable],
+    mentioned: set[Hashable],
     sink: Sink,
 ) -> None:
-    names = [str(n) for n in defined]
+    by_text = {str(n): n for n in defined}
     for edge in draft.edges:
         ends = [("child", edge.child), ("parent", edge.parent)]
         unknown = [(end, n) for end, n in ends if n not in defined]
@@ -130,16 +149,19 @@ def _connect(
             other = edge.parent if end == "child" else edge.child
             sink.error(
                 "E214",
-                f"node `{n}`, a {end} of `{other}`, is not defined",
+                f"node {_shown(n)}, a {end} of {_shown(other)}, is not defined",
                 edge.place(),
-                help=did_you_mean(str(n), names),
+                help=_meant(n, defined),
             )
+            near = nearest(str(n), by_text)
+            mentioned |= {by_text[near]} if near is not None else defined.keys()
         if unknown:
             damaged.add(edge.parent)
+            mentioned.add(edge.child)
         elif graph.has_edge(edge.parent, edge.child):
             sink.error(
                 "E210",
-                f"node `{edge.child}` is twice a child of `{edge.parent}`",
+                f"node {_shown(edge.child)} is twice a child of {_shown(edge.parent)}",
                 edge.place(),
                 help="a sum adds the two weights into one edge; a product can have a child once",
             )
@@ -147,13 +169,28 @@ def _connect(
         elif edge.weight is None:
             graph.add_edge(edge.parent, edge.child)
         else:
-            graph.add_edge(edge.parent, edge.child, weight=edge.weight)
+            number = as_number(edge.weight)
+            weight = edge.weight if number is None else number
+            graph.add_edge(edge.parent, edge.child, weight=weight)
 
 
-_TYPE = re.compile(r"^(binary)$|^categorical\s*\(\s*(\d+)\s*\)$")
+def _shown(name: Hashable) -> str:
+    return f"`{name}`" if isinstance(name, str) else f"#{name}"
 
 
-def _columns(draft: Draft, sink: Sink) -> list[Column]:
+def _meant(name: Hashable, defined: Mapping[Hashable, DraftNode]) -> str:
+    """A hint: which node may have been meant."""
+    same = next((n for n in defined if str(n) == str(name)), None)
+    if same is not None:
+        quoted = "in quotes" if isinstance(same, str) else "without quotes"
+        return f"the node's id is written {quoted}; write it the same way here"
+    return did_you_mean(str(name), [str(n) for n in defined])
+
+
+_TYPE = re.compile(r"^(binary)$|^categorical\s*\(\s*(\d{1,9})\s*\)$")
+
+
+def _columns(draft: Draft, settled: set[Hashable], sink: Sink) -> list[Column]:
     found: dict[str, Column] = {}
     for variable in draft.variables:
         if variable.name in found:
@@ -171,19 +208,26 @@ def _columns(draft: Draft, sink: Sink) -> list[Column]:
             near = nearest(word, ["binary", "categorical"])
             meant = {"binary": "binary", "categorical": "categorical(3)"}.get(near or "")
             sink.error(
-                "E221",
+                "E224",
                 f"`{variable.type}` is not a type of variable",
                 variable.place(),
                 help=f"did you mean `{meant}`?"
                 if meant and word != near
                 else "types are binary, and categorical(k) with k of at least 2",
             )
+            settled |= {n.name for n in draft.nodes if n.variable == variable.name}
         kind = "categorical" if match and match[2] else "binary"
         found[variable.name] = Column(variable.name, kind, max(2, states))  # type: ignore[arg-type]
     return list(found.values())
 
 
-def _node(item: DraftNode, index: Mapping[str, int], sink: Sink) -> Node | None:
+def _node(
+    item: DraftNode,
+    index: Mapping[str, int],
+    unused: Sequence[str],
+    settled: set[Hashable],
+    sink: Sink,
+) -> Node | None:
     origin = Origin("", item.place())
     if item.kind == "sum":
         return Sum(item.rows, origin, item.tie)
@@ -192,7 +236,9 @@ def _node(item: DraftNode, index: Mapping[str, int], sink: Sink) -> Node | None:
     if item.kind != "leaf":
         sink.error(
             "E218",
-            f"node `{item.name}` is of no known kind: `{item.kind}`",
+            f"node {_shown(item.name)} has no kind"
+            if not item.kind
+            else f"node {_shown(item.name)} is of no known kind: `{item.kind}`",
             item.place(),
             help=did_you_mean(item.kind, ["sum", "product", "leaf"]),
         )
@@ -201,15 +247,20 @@ def _node(item: DraftNode, index: Mapping[str, int], sink: Sink) -> Node | None:
     if variable not in index:
         sink.error(
             "E208",
-            f"leaf `{item.name}` is over `{variable}`, which is not a variable",
+            f"leaf {_shown(item.name)} is over `{variable}`, which is not a variable"
+            if variable
+            else f"leaf {_shown(item.name)} is over no variable",
             item.place(),
-            help=did_you_mean(variable, index),
+            help=did_you_mean(variable, index) if index else "declare it in `variables`",
         )
-        # Going on as if the nearest name had been written keeps one mistake one message.
-        variable = nearest(variable, index) or ""
+        # If a similar variable has no leaf, that one was meant, and the checks can go on with it.
+        variable = nearest(variable, unused) or ""
     distribution = _distribution(item, sink)
-    if distribution is None or variable not in index:
+    if variable not in index:
         return None
+    if distribution is None:
+        settled.add(item.name)
+        distribution = LEAVES["bernoulli"](0.5)  # stands in, so that the scope is known
     return Leaf(index[variable], distribution, item.rows, origin, item.tie)
 
 
@@ -219,7 +270,9 @@ def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
     if leaf is None:
         sink.error(
             "E221",
-            f"leaf `{item.name}`: no distribution is named `{name}`",
+            f"leaf {_shown(item.name)}: no distribution is named `{name}`"
+            if name
+            else f"leaf {_shown(item.name)} has no distribution",
             item.place(),
             help=did_you_mean(name, LEAVES),
         )
@@ -230,22 +283,37 @@ def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
         unknown = [key for key in given if key != "p"]
     else:
         values, unknown = list(given), []
-    if len(values) == 1 and isinstance(values[0], list | tuple):
+    if len(values) == 1 and isinstance(values[0], list | tuple | np.ndarray):
         values = list(values[0])
-    numbers = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-    problem = None
-    if unknown:
+    given_numbers = [n for n in map(as_number, values) if n is not None]
+    problem = item.complaint
+    if problem is not None:
+        pass
+    elif unknown:
         problem = f"`{unknown[0]}` is not a parameter; it takes p"
-    elif len(numbers) < len(values) or not numbers:
-        problem = "its parameters have to be numbers"
-    elif leaf.arity is not None and len(numbers) != leaf.arity:
-        problem = f"it takes {counted(leaf.arity, 'parameter')}, not {len(numbers)}"
+    elif not values:
+        problem = "it has none; it takes p"
+    elif len(given_numbers) < len(values):
+        bad = next(v for v in values if as_number(v) is None)
+        problem = f"`{bad}` is not a number"
+    elif leaf.arity is not None and len(given_numbers) != leaf.arity:
+        problem = f"it takes {counted(leaf.arity, 'parameter')}, not {len(given_numbers)}"
     if problem is not None:
         sink.error(
             "E209",
-            f"leaf `{item.name}`: {name} has invalid parameters",
+            f"leaf {_shown(item.name)}: {name} has invalid parameters",
             item.place(),
             notes=[problem],
         )
         return None
-    return leaf.from_row(np.array(numbers))  # type: ignore[no-any-return]
+    return leaf.from_row(np.array(given_numbers))  # type: ignore[no-any-return]
+
+
+def as_number(value: Any) -> float | None:
+    """A value as a number, NumPy's included; None if it is none."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of more than 300 digits
+        return math.inf

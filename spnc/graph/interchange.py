@@ -9,26 +9,47 @@ it is not the only node without parents, `root`. Graphs made by spnc itself pass
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import networkx as nx
 
 from spnc.diagnostics import Sink, Source, Span
-from spnc.graph.assemble import Draft, DraftEdge, DraftNode, DraftVariable, Place, assemble, nowhere
+from spnc.graph.assemble import (
+    Draft,
+    DraftEdge,
+    DraftNode,
+    DraftVariable,
+    Place,
+    as_number,
+    assemble,
+    nowhere,
+)
 from spnc.graph.nodes import Graph, Leaf, Node, find_root, payloads
 
+_MOST_SHAPE_PROBLEMS = 10
+_SHAPE = 'it needs "nodes" with "id" and "kind", and "edges" with "source" and "target"'
 _LEAF_KEYS = {"kind", "variable", "distribution", "rows", "tie", "id", "node"}
 
 
-def from_networkx(graph: Any, sink: Sink) -> Graph:
+def from_networkx(graph: Any, sink: Sink) -> Graph | None:
     """A graph for spnc from any networkx directed graph, multigraphs included."""
+    if not isinstance(graph, nx.DiGraph):
+        found = type(graph).__name__
+        sink.error(
+            "E223",
+            f"a circuit is a directed networkx graph, not a {found}",
+            help="make a networkx.DiGraph, with edges from parent to child",
+        )
+        return None
     if "columns" in graph.graph and all("node" in data for _, data in graph.nodes(data=True)):
-        return graph  # type: ignore[no-any-return]
+        return graph
+    where = _Places(None)
     draft = Draft(str(graph.graph.get("name", "graph")))
-    draft.variables = _variables(graph.graph.get("variables", ()))
-    draft.root = graph.graph.get("root")
+    if not _read_attributes(graph.graph, draft, where, sink):
+        return None
     for name, attributes in graph.nodes(data=True):
         draft.nodes.append(_draft_node(name, attributes, nowhere))
     for parent, child, data in graph.edges(data=True):
@@ -38,39 +59,55 @@ def from_networkx(graph: Any, sink: Sink) -> Graph:
 
 def from_node_link(data: Any, sink: Sink, source: Source | None = None) -> Graph | None:
     """A graph from node-link data; `source` is the text it was read from, for positions."""
-    problem = _shape_problem(data)
-    if problem is not None:
-        where = source.span(1, 1, 1, 2) if source is not None else None
-        sink.error(
-            "E223",
-            f"this is not a circuit in node-link form: {problem}",
-            where,
-            help='it needs "nodes" with "id" and "kind", and "edges" with "source" and "target"',
-        )
+    where = _Places(source)
+    problems = list(_shape_problems(data))
+    for path, problem in problems[:_MOST_SHAPE_PROBLEMS]:
+        message = f"this is not a circuit in node-link form: {problem}"
+        sink.error("E223", message, where.of(*path)(), help=_SHAPE)
+    if problems:
         return None
+    draft = Draft(source.name if source is not None else "circuit", place=where.of("nodes"))
     attributes = data.get("graph", {})
-    name = source.name if source is not None else "circuit"
-    draft = Draft(str(attributes.get("name", name)))
-    draft.variables = _variables(attributes.get("variables", ()))
-    draft.root = attributes.get("root")
-    for item in data["nodes"]:
-        place = _finder(source, _pair("id", item["id"]))
+    draft.name = str(attributes.get("name", draft.name))
+    if not _read_attributes(attributes, draft, where, sink, "graph"):
+        return None
+    for i, item in enumerate(data["nodes"]):
+        place = where.of("nodes", i, long="id")
         draft.nodes.append(_draft_node(item["id"], item, place))
-    for item in data.get("edges", data.get("links", ())):
-        ends = _pair("source", item["source"]) + r"[^{}]*" + _pair("target", item["target"])
-        place = _finder(source, ends)
+    key = "edges" if "edges" in data else "links"
+    for i, item in enumerate(data.get(key, ())):
+        place = where.of(key, i, long="target")
         draft.edges.append(DraftEdge(item["source"], item["target"], item.get("weight"), place))
     return assemble(draft, sink)
 
 
 def read_node_link_text(source: Source, sink: Sink) -> Graph | None:
     """A graph from node-link JSON text."""
+    repeated = False
+
+    def as_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal repeated
+        found = dict(pairs)
+        repeated |= len(found) < len(pairs)
+        return found
+
     try:
-        data = json.loads(source.text)
+        data = json.loads(source.text, object_pairs_hook=as_mapping, parse_int=_whole)
     except json.JSONDecodeError as error:
-        span = source.span(error.lineno, error.colno, error.lineno, error.colno + 1)
-        sink.error("E223", f"this is not JSON: {error.msg}", span)
+        at = min(error.pos, len(source.text.rstrip()))
+        sink.error("E223", f"this is not JSON: {error.msg}", source.span_at(at, at + 1))
         return None
+    except RecursionError:
+        sink.error("E223", "this is not a circuit: it is nested too deep", source.span(1, 1, 1, 2))
+        return None
+    for key, first, second in _Places(source).repeated() if repeated else ():
+        sink.error(
+            "E103",
+            f"`{key}` is given twice",
+            second,
+            notes=[f"first given at {first}"],
+            help="keep one of them",
+        )
     return from_node_link(data, sink, source)
 
 
@@ -104,8 +141,31 @@ def _attributes(payload: Node, columns: Any) -> dict[str, Any]:
     return found | {"rows": payload.rows}
 
 
+def _read_attributes(
+    attributes: Mapping[str, Any], draft: Draft, where: _Places, sink: Sink, *path: str
+) -> bool:
+    """Variables and root into the draft; False after reporting that they cannot be read."""
+    given = attributes.get("variables", ())
+    if isinstance(given, str) or not isinstance(given, Mapping | Iterable):
+        sink.error(
+            "E223",
+            f"`variables` is neither a mapping nor a list: `{given}`",
+            where.of(*path, "variables")(),
+            help='write {"rain": "binary", "tea": "categorical(3)"}, or ["rain", "wind"]',
+        )
+        return False
+    types = given if isinstance(given, Mapping) else None
+    for i, name in enumerate(given):
+        kind = "binary" if types is None else str(types[name])
+        place = where.of(*path, "variables", i if types is None else name)
+        draft.variables.append(DraftVariable(str(name), kind, place))
+    draft.root = _name(attributes.get("root"))
+    draft.root_place = where.of(*path, "root")
+    return True
+
+
 def _draft_node(name: Any, attributes: Mapping[str, Any], place: Place) -> DraftNode:
-    rows = attributes.get("rows", 0.0)
+    rows = as_number(attributes.get("rows"))
     return DraftNode(
         name,
         str(attributes.get("kind", "")),
@@ -113,8 +173,8 @@ def _draft_node(name: Any, attributes: Mapping[str, Any], place: Place) -> Draft
         variable=_text(attributes.get("variable")),
         distribution=_text(attributes.get("distribution")),
         parameters={k: v for k, v in attributes.items() if k not in _LEAF_KEYS},
-        rows=float(rows) if isinstance(rows, int | float) else 0.0,
-        tie=attributes.get("tie"),
+        rows=rows if rows is not None and 0 <= rows < math.inf else 0.0,
+        tie=_name(attributes.get("tie")),
     )
 
 
@@ -122,40 +182,113 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _variables(given: Any) -> list[DraftVariable]:
-    if isinstance(given, Mapping):
-        return [DraftVariable(str(name), str(kind)) for name, kind in given.items()]
-    return [DraftVariable(str(name), "binary") for name in given]
+def _name(value: Any) -> Hashable:
+    """A value that can name something; a list or a mapping, which cannot, as its text."""
+    return value if isinstance(value, Hashable) else str(value)
 
 
-def _shape_problem(data: Any) -> str | None:
+def _whole(text: str) -> int | float:
+    """A whole number; one of absurd length is infinite for our purposes."""
+    return int(text) if len(text) <= 300 else float(text)
+
+
+def _shape_problems(data: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """What keeps the data from being a graph at all, and the path to it."""
     if not isinstance(data, Mapping) or not isinstance(data.get("nodes"), list):
-        return 'there is no list of "nodes"'
-    edges = data.get("edges", data.get("links", []))
-    if not isinstance(edges, list):
-        return '"edges" is not a list'
-    if any(not isinstance(n, Mapping) or "id" not in n for n in data["nodes"]):
-        return 'a node has no "id"'
-    if any(not isinstance(n["id"], str | int) for n in data["nodes"]):
-        return 'an "id" is neither a text nor a whole number'
-    if any(not isinstance(e, Mapping) or not {"source", "target"} <= set(e) for e in edges):
-        return 'an edge lacks "source" or "target"'
+        yield (), 'there is no list of "nodes"'
+        return
+    if data.get("directed") is False:
+        yield ("directed",), "its edges have no direction"
     if not isinstance(data.get("graph", {}), Mapping):
-        return '"graph" is not a mapping'
-    return None
+        yield ("graph",), '"graph" is not a mapping'
+    for i, node in enumerate(data["nodes"]):
+        if not isinstance(node, Mapping) or "id" not in node:
+            yield ("nodes", i), 'a node has no "id"'
+        elif not _is_id(node["id"]):
+            yield ("nodes", i, "id"), 'an "id" is neither a text nor a whole number'
+    key = "edges" if "edges" in data else "links"
+    edges = data.get(key, [])
+    if not isinstance(edges, list):
+        yield (key,), f'"{key}" is not a list'
+        return
+    for i, edge in enumerate(edges):
+        if not isinstance(edge, Mapping) or not {"source", "target"} <= set(edge):
+            yield (key, i), 'an edge lacks "source" or "target"'
+            continue
+        for end in ("source", "target"):
+            if not _is_id(edge[end]):
+                yield (key, i, end), f'a "{end}" is neither a text nor a whole number'
 
 
-def _pair(key: str, value: Any) -> str:
-    return rf'"{key}"\s*:\s*{re.escape(json.dumps(value))}'
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def _finder(source: Source | None, pattern: str) -> Place:
-    """Positions are not kept by JSON readers; a search finds them again when one is needed."""
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_Path = tuple[str | int, ...]
 
-    def find() -> Span | None:
-        if source is None:
-            return None
-        match = re.search(pattern, source.text)
-        return source.span_at(match.start(), match.end()) if match else None
 
-    return find
+class _Places:
+    """Where the values of a JSON text stand. JSON readers do not keep it; this finds it again.
+
+    The text is known to be JSON, and is looked through only when a place is asked for.
+    """
+
+    def __init__(self, source: Source | None) -> None:
+        self.source = source
+        self._repeated: list[tuple[str, Span, Span]] = []
+        self._found: dict[_Path, Span] | None = None
+
+    def of(self, *path: str | int, long: str | None = None) -> Place:
+        """The place of the value at a path, or of its entry `long` if it fills several lines."""
+
+        def find() -> Span | None:
+            found = self._places()
+            span = found.get(path)
+            if span is not None and long is not None and span.line != span.end_line:
+                return found.get((*path, long), span)
+            return span
+
+        return find
+
+    def repeated(self) -> list[tuple[str, Span, Span]]:
+        """Keys that a mapping has twice, and where."""
+        self._places()
+        return self._repeated
+
+    def _places(self) -> dict[_Path, Span]:
+        if self._found is None:
+            self._found = {} if self.source is None else dict(self._look(self.source))
+        return self._found
+
+    def _look(self, source: Source) -> Iterator[tuple[_Path, Span]]:
+        path: list[str | int] = []  # the key or number at each level
+        begun: list[int] = []  # where the open brackets stand
+        seen: list[dict[str, Span]] = []
+        key: Span | None = None
+        for match in _TOKEN.finditer(source.text):
+            token, span = match[0], source.span_at(match.start(), match.end())
+            if token in "{[":
+                begun.append(match.start())
+                seen.append({})
+                path.append("" if token == "{" else 0)
+                key = None
+            elif token in "}]":
+                path.pop()
+                seen.pop()
+                yield tuple(path), source.span_at(begun.pop(), match.end())
+                key = None
+            elif token == ",":
+                key = None
+                last = path[-1]
+                if isinstance(last, int):
+                    path[-1] = last + 1
+            elif token != ":":
+                if path and isinstance(path[-1], str) and key is None:
+                    name = path[-1] = str(json.loads(token))
+                    key = span
+                    if name in seen[-1]:
+                        self._repeated.append((name, seen[-1][name], span))
+                    seen[-1][name] = span
+                else:
+                    yield tuple(path), span

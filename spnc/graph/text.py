@@ -18,20 +18,23 @@ def read_circuit_text(source: Source, sink: Sink) -> Graph | None:
     tree = parse(source, "circuit", sink)
     if tree is None:
         return None
-    return assemble(_Reader(source).draft(tree), sink)
+    return assemble(_Reader(source, sink).draft(tree), sink)
 
 
 class _Reader:
     """Turns a parse tree into a draft. Nested expressions become nodes `parent.1`, `parent.2`."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, sink: Sink) -> None:
+        self.source, self.sink = source, sink
         self.result = Draft(source.name)
 
     def draft(self, tree: lark.Tree[Any]) -> Draft:
+        first: dict[str, lark.Tree[Any]] = {}
         for item in tree.children:
+            self._report_repeated(item, first)
             if item.data == "title":
                 self.result.name = str(item.children[0])
+                self.result.place = self._at(item)
             elif item.data == "variables":
                 for v in item.children:
                     self._variable(v)
@@ -39,9 +42,27 @@ class _Reader:
                 self.result.root = str(item.children[0])
                 self.result.root_place = self._at(item.children[0])
             else:
-                name, expression = item.children
-                self._expression(str(name), expression)
+                name, expression = str(item.children[0]), item.children[1]
+                if first.setdefault(f"node {name}", item) is item:
+                    self._expression(name, expression)
+                else:  # `assemble` reports it; what it is made of does not count
+                    self.result.nodes.append(DraftNode(name, "product", self._at(item)))
+                    words = expression.scan_values(lambda part: isinstance(part, lark.Token))
+                    self.result.mentioned |= {str(word) for word in words}
         return self.result
+
+    def _report_repeated(self, item: lark.Tree[Any], first: dict[str, lark.Tree[Any]]) -> None:
+        """A circuit has one title, one block of variables and one root."""
+        kind = str(item.data)
+        if kind != "node" and first.setdefault(kind, item) is not item:
+            word = "circuit" if kind == "title" else kind
+            self.sink.error(
+                "E103",
+                f"`{word}` is given twice",
+                self._at(item)(),
+                notes=[f"first given at {self._at(first[kind])()}"],
+                help="keep one of them" if kind != "variables" else "declare all in one block",
+            )
 
     def _at(self, item: lark.Token | lark.Tree[Any]) -> Place:
         span: Span = span_of(self.source, item)
@@ -58,6 +79,9 @@ class _Reader:
             variable, distribution, *parameters = item.children
             given = [_parameter(p) for p in parameters if p is not None]
             named = {str(key): value for key, value in given if key is not None}
+            complaint = None
+            if named and len(given) > 1:
+                complaint = "a parameter with its name stands alone: `p = …`, or the values only"
             self.result.nodes.append(
                 DraftNode(
                     name,
@@ -66,6 +90,7 @@ class _Reader:
                     variable=str(variable),
                     distribution=str(distribution),
                     parameters=named if named else [value for _, value in given],
+                    complaint=complaint,
                 )
             )
             return

@@ -30,6 +30,7 @@ from spnc.learners.leaf_fit import fit_leaves
 from spnc.registry import LEARNERS, Conflict, Options, option
 
 Indices = NDArray[np.intp]
+DEFAULT_GAMMA = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,12 @@ class ExtraSpn(Options):
     """An extremely randomised SPN: LearnSPN's recursion with random splits (Algorithm 3)."""
 
     beta: float = option(0.6, "probability that a random split fails", min=0, below=1)
-    gamma: float = option(
-        5.0, "the smallest slice to split is drawn from 1 … rows/gamma per component", min=1
+    gamma: float | None = option(
+        None,
+        "`min_instances` is drawn per component from 1 … rows/gamma; 5 when neither is given",
+        min=1,
     )
-    min_instances: int | None = option(
-        None, "slices of fewer rows are factorised; drawn by `gamma` when none", min=1
-    )
+    min_instances: int | None = option(None, "slices of fewer rows are factorised", min=1)
     rows: Literal["random", "kmeans"] = option("random", "how rows are split")
     clusters: int = option(2, "into how many parts rows are split", min=2)
     when_both_fail: Literal["retry", "factorise"] = option(
@@ -64,7 +65,7 @@ class ExtraSpn(Options):
 
     def conflicts(self) -> Iterator[Conflict]:
         """`min_instances` is what `gamma` would draw."""
-        if self.min_instances is not None and "gamma" in self.spans:
+        if self.min_instances is not None and self.gamma is not None:
             yield Conflict(
                 "gamma",
                 "`gamma` and `min_instances` exclude each other",
@@ -76,7 +77,8 @@ class ExtraSpn(Options):
         rng, builder, table = lesson.rng, lesson.builder, lesson.table
         mu = self.min_instances
         if mu is None:
-            mu = int(rng.integers(1, max(1, int(table.rows / self.gamma)) + 1))
+            gamma = self.gamma if self.gamma is not None else DEFAULT_GAMMA
+            mu = int(rng.integers(1, max(1, int(table.rows / gamma)) + 1))
 
         def attach(task: _Slice, node: int) -> int:
             if task.parent is not None:

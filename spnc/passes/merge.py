@@ -16,11 +16,17 @@ def merge_sums(graph: Graph) -> Graph:
     for n in children_first(graph):
         if not isinstance(node[n], Sum):
             continue
-        for child, data in list(graph.succ[n].items()):
+        waiting = list(graph.succ[n])
+        while waiting:
+            child = waiting.pop()
+            if child not in graph:
+                continue  # merged already
             inner = node[child]
             if isinstance(inner, Sum) and inner.tie is None and len(graph.pred[child]) == 1:
+                outer = graph.succ[n][child]["weight"]
                 for grandchild, edge in list(graph.succ[child].items()):
-                    add_weight(graph, n, grandchild, data["weight"] * edge["weight"])
+                    add_weight(graph, n, grandchild, outer * edge["weight"])
+                    waiting.append(grandchild)  # it may have had these two as its only parents
                 graph.remove_node(child)
     return graph
 

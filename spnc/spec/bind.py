@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
-from spnc.diagnostics import Sink, Span, did_you_mean
+from spnc.diagnostics import Sink, Span, did_you_mean, nearest
 from spnc.registry import Field, Options, Registry, Rule, fields_of, optional_type
+from spnc.spec.override import from_command_line
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe
 
 O = TypeVar("O", bound=Options)  # noqa: E741
@@ -24,7 +26,12 @@ _NONE_WORDS = ("none", "null", "~", "")
 def bind(cls: type[O], tree: Tree, at: Span, sink: Sink) -> O | None:
     """The options that a mapping holds, or None after reporting every problem. `at` is its key."""
     if not isinstance(tree, Mapping):
-        _wrong_type(f"a mapping of {cls.__name__.lower()} options", tree, sink)
+        inline = next((f.rule.registry for f in fields_of(cls).values() if f.rule.inline), None)
+        first = next(iter(fields_of(cls)))
+        help = f"write its options as `key: value`, such as `{first}: …`"
+        if inline is not None and isinstance(tree, Scalar) and tree.text in inline:
+            help = f"write `{inline.key}: {tree.text}`"
+        _wrong_type("options with their values", tree, sink, help)
         return None
     return _Binder(cls, tree, at, sink).bind()
 
@@ -91,19 +98,20 @@ class _Binder(typing.Generic[O]):
 
     def _report_unknown_keys(self) -> None:
         known = [*self.fields, *self.beside]
+        owner = f"of `{self.cls.plugin_name}`" if self.cls.plugin_name else "here"
         for entry in self._not_mine():
             self.failed = True
             self.sink.error(
                 "E104",
-                f"`{entry.key}` is not an option here",
+                f"`{entry.key}` is not an option {owner}",
                 entry.key_span,
-                help=did_you_mean(entry.key, known),
+                help=did_you_mean(entry.key, known) if known else "it has no options",
             )
 
     def _missing(self, field: Field) -> None:
         self.failed = True
         self.sink.error(
-            "E105", f"`{field.name}` is missing", self.at, help=f"`{field.name}`: {field.rule.doc}"
+            "E105", f"`{field.name}` is missing", self.at, help=f"it is {field.rule.doc}"
         )
 
     def _inline(self, field: Field, entries: list[Entry]) -> tuple[Any, Span]:
@@ -149,7 +157,9 @@ def _bind_choice(
     if isinstance(tree, Scalar):
         name, entries = tree, ()
     elif isinstance(tree, Mapping):
-        named = tree.get(registry.key) if tree.head is None else None
+        named = tree.get(registry.key)
+        if tree.head is not None and named is not None and not from_command_line(named):
+            named = None  # `em(method = …)`: the name is before the brackets, once
         name = tree.head
         entries = tuple(e for e in tree.entries if e is not named)
         if named is not None and isinstance(named.value, Scalar):
@@ -189,6 +199,10 @@ def _convert(kind: Any, rule: Rule, tree: Tree, at: Span, sink: Sink) -> Any:
         return FAILED if made is None else made
     if origin is tuple:
         return _convert_tuple(typing.get_args(kind), rule, tree, sink)
+    if isinstance(tree, Mapping) and tree.head is not None and from_command_line(tree.entries[0]):
+        place = tree.entries[0].key_span
+        sink.error("E113", f"`{tree.head.text}` is a plain value, without options", place)
+        return FAILED
     if not isinstance(tree, Scalar):
         return _wrong_type(_expected(kind), tree, sink)
     if origin is typing.Literal:
@@ -199,7 +213,7 @@ def _convert(kind: Any, rule: Rule, tree: Tree, at: Span, sink: Sink) -> Any:
             "E108",
             f"`{tree.text}` is not one of {', '.join(known)}",
             tree.span,
-            help=did_you_mean(tree.text, known),
+            help=f"did you mean `{near}`?" if (near := nearest(tree.text, known)) else None,
         )
         return FAILED
     value = tree.value
@@ -214,19 +228,25 @@ def _convert(kind: Any, rule: Rule, tree: Tree, at: Span, sink: Sink) -> Any:
             return _wrong_type("a whole number", tree, sink)
         value = int(value)
     else:
-        value = float(value)
-    wanted = rule.violation(value)
-    if wanted is not None or value != value:
-        sink.error(
-            "E107", f"{tree.text} is out of range: it has to be {wanted or 'a number'}", tree.span
-        )
+        value = _float(value)
+    wanted = rule.violation(value) if math.isfinite(value) else "a finite number"
+    if wanted is not None:
+        sink.error("E107", f"{tree.text} is out of range: it has to be {wanted}", tree.span)
         return FAILED
     return value
 
 
+def _float(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of more than 300 digits
+        return math.inf if value > 0 else -math.inf
+
+
 def _convert_tuple(kinds: tuple[Any, ...], rule: Rule, tree: Tree, sink: Sink) -> Any:
     if not isinstance(tree, Sequence):
-        return _wrong_type("a list", tree, sink)
+        help = "begin each entry with `- `" if isinstance(tree, Mapping) else None
+        return _wrong_type("a list", tree, sink, help)
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         kinds = (kinds[0],) * len(tree.items)
     elif len(kinds) != len(tree.items):
@@ -245,8 +265,9 @@ def _expected(kind: Any) -> str:
     )
 
 
-def _wrong_type(expected: str, tree: Tree, sink: Sink) -> _Failed:
-    sink.error("E106", f"expected {expected}, found {describe(tree)}", _first_line(tree))
+def _wrong_type(expected: str, tree: Tree, sink: Sink, help: str | None = None) -> _Failed:
+    message = f"expected {expected}, found {describe(tree)}"
+    sink.error("E106", message, _first_line(tree), help=help)
     return FAILED
 
 

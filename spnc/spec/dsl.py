@@ -21,7 +21,7 @@ def read_dsl(source: Source, sink: Sink) -> Tree | None:
         return None
     if not parsed.children:
         sink.error(
-            "E102",
+            "E112",
             "the file is empty",
             source.span(1, 1, 1, 2),
             help="a spec needs at least `model`, `data` and `forest`",
@@ -73,7 +73,7 @@ class _Reader:
             return made
         digits = re.match(r"\d+", str(times))
         assert digits is not None
-        count = Scalar(int(digits[0]), digits[0], self.span(times))
+        count = Scalar(_number(digits[0]), digits[0], self.span(times))
         return Mapping(
             (Entry("count", count.span, count), *made.entries), self.span(item), made.head
         )
@@ -104,9 +104,14 @@ class _Reader:
         if item.type == "STRING":
             return Scalar(text[1:-1], text[1:-1], self.span(item))
         if item.type == "NUMBER":
-            whole = re.fullmatch(r"[+-]?\d+", text)
-            return Scalar(int(text) if whole else float(text), text, self.span(item))
+            return Scalar(_number(text), text, self.span(item))
         return Scalar(text, text, self.span(item))
+
+
+def _number(text: str) -> int | float:
+    """A whole number where one is written; one of absurd length is infinite for our purposes."""
+    whole = re.fullmatch(r"[+-]?\d{1,300}", text)
+    return int(text) if whole else float(text)
 
 
 def _word(name: Scalar) -> Scalar:

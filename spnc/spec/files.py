@@ -9,7 +9,6 @@ from spnc.diagnostics import Sink
 from spnc.language import opens_circuit
 
 FileKind = Literal["yaml", "dsl", "circuit", "node-link", "model"]
-_SUFFIXES = ".yaml, .yml, .spn, .json, .spnc"
 
 
 def kind_of(path: Path, text: str | None, sink: Sink) -> FileKind | None:
@@ -27,7 +26,6 @@ def kind_of(path: Path, text: str | None, sink: Sink) -> FileKind | None:
         "E116",
         f"`{path}` is of no kind that spnc knows",
         where=str(path),
-        help=f"specs end in .yaml or .spn, circuits in .spn or .json, models in .spnc "
-        f"(known: {_SUFFIXES})",
+        help="specs end in .yaml, .yml or .spn, circuits in .spn or .json, models in .spnc",
     )
     return None

@@ -19,7 +19,7 @@ def override(tree: Tree, settings: Many[str], sink: Sink, flag: str = "--set ") 
         source = Source(COMMAND_LINE, f"{flag}{setting}")
         path, equals, value = setting.partition("=")
         offset = len(flag)
-        if not equals or not path:
+        if not equals or not all(path.split(".")):
             sink.error(
                 "E113",
                 f"`{setting}` is not of the form path=value",
@@ -33,10 +33,20 @@ def override(tree: Tree, settings: Many[str], sink: Sink, flag: str = "--set ") 
             offset += len(key) + 1
         # Padding keeps the columns of the value those of the command line.
         padded = replace(source, text=" " * offset + value)
-        found = read_yaml(padded, sink) if value else _nothing(source, offset)
+        problems = Sink()
+        found = read_yaml(padded, problems) if value.strip() else _nothing(source, offset)
+        for problem in problems.diagnostics:
+            place = source.span_at(offset, offset + len(value))
+            message = problem.message.replace("the file is", "the value is")
+            sink.error("E113", message, place, help="quotes around the value make it a text")
         if found is not None:
             tree = _set(tree, steps, _moved(found, source), sink)
     return tree
+
+
+def from_command_line(entry: Entry) -> bool:
+    """Whether an entry was laid over the spec."""
+    return entry.key_span.source.name == COMMAND_LINE
 
 
 def _nothing(source: Source, offset: int) -> Scalar:

@@ -36,26 +36,32 @@ def recipe_from(source: Source, sink: Sink, settings: Sequence[str] = ()) -> Rec
             "E116",
             f"`{source.name}` holds {what}, not a spec",
             where=source.name,
-            help="name it in a spec's forest, with `learner: circuit` and `file`",
+            help="name it in a spec's forest, with `learner: circuit` and `file`"
+            if kind != "model"
+            else "give the spec that it was trained from",
         )
     if tree is None:
         return None
     tree = override(tree, settings, sink)
-    _check_version(tree, sink)
+    if not _check_version(tree, sink):
+        return None  # what else it says may be right in that version
     start = source.span(1, 1, 1, 2)
     at = tree.entries[0].key_span if isinstance(tree, Mapping) and tree.entries else start
     return bind(Recipe, tree, at, sink)
 
 
-def _check_version(tree: Tree, sink: Sink) -> None:
+def _check_version(tree: Tree, sink: Sink) -> bool:
+    """Whether this spnc can read the version that the spec says it is written for."""
     entry = tree.get("spnc") if isinstance(tree, Mapping) else None
     if entry is None or not isinstance(entry.value, Scalar):
-        return
+        return True
     value = entry.value.value
-    if isinstance(value, int) and value > VERSION:
+    newer = isinstance(value, int) and value > VERSION
+    if newer:
         sink.error(
             "E110",
             f"this spec is of format version {value}; this spnc reads version {VERSION}",
             entry.value.span,
             help="install a newer spnc: pip install --upgrade spnc-forest",
         )
+    return not newer

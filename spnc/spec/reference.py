@@ -42,7 +42,7 @@ def reference() -> str:
         for name in registry:
             parts.append(_section(f"`{name}`", registry[name], level=3))
     parts.append(_section("`lock`", Lock))
-    return "\n".join(parts)
+    return "\n".join(parts).rstrip("\n")
 
 
 def _section(title: str, cls: type[Options], level: int = 2) -> str:

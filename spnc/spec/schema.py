@@ -89,7 +89,10 @@ def _value(kind: Any, field: Field) -> dict[str, Any]:
     if isinstance(kind, type) and issubclass(kind, Options):
         return _object(kind)
     if origin is typing.Literal:
-        return {"enum": list(typing.get_args(kind))}
+        words = typing.get_args(kind)
+        # Many readers of YAML take a bare `yes` or `no` for a truth value.
+        truths = [truth for word, truth in (("yes", True), ("no", False)) if word in words]
+        return {"enum": [*words, *truths]}
     if origin is tuple:
         kinds = typing.get_args(kind)
         if len(kinds) == 2 and kinds[1] is Ellipsis:

@@ -68,4 +68,5 @@ def describe(tree: Tree) -> str:
     if tree.value is None:
         return "nothing"
     kinds = {bool: "the truth value", int: "the number", float: "the number", str: "the text"}
-    return f"{kinds[type(tree.value)]} `{tree.text}`"
+    text = tree.text if len(tree.text) <= 40 else f"{tree.text[:40]}…"
+    return f"{kinds[type(tree.value)]} `{text}`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,6 +86,8 @@ def _outline(options: Options, full: bool, name_key: str = "") -> _Group:
             name_key = f.rule.registry.key if f.rule.registry else ""
             continue
         items.append(_Item(f.name, _plain(value, f.rule.registry, full), span.line if span else 0))
+    if not full and all(i.line for i in items):
+        items.sort(key=lambda i: i.line)  # as written, so that comments stay with what they are on
     here = options.spans.get("")
     return _Group(tuple(items), name, name_key, here.line if here else 0)
 
@@ -102,15 +105,40 @@ def _comments(recipe: Recipe) -> _Comments:
     found = _Comments()
     if source is None:
         return found
-    for number, line in enumerate(source.lines, start=1):
-        match = re.match(r"""^((?:[^#"']|"[^"]*"|'[^']*')*?)(?:^|(?<=\s)|(?<=[({]))(#.*)$""", line)
-        if match is None:
-            continue
-        if match[1].strip():
-            found.trailing[number] = match[2].rstrip()
+    starts = _dsl_comments if source.name.lower().endswith(".spn") else _yaml_comments
+    for start in starts(source.text):
+        before = source.text[:start]
+        number = before.count("\n") + 1
+        text = source.text[start:].split("\n", 1)[0].rstrip()
+        if before.rsplit("\n", 1)[-1].strip():
+            found.trailing[number] = text
         else:
-            found.own_line.append((number, match[2].rstrip()))
+            found.own_line.append((number, text))
     return found
+
+
+def _dsl_comments(text: str) -> Iterator[int]:
+    """Where comments start in the small language: at any `#` outside of quotes."""
+    for match in re.finditer(r""""[^"\n]*"|'[^'\n]*'|#[^\n]*""", text):
+        if match[0].startswith("#"):
+            yield match.start()
+
+
+def _yaml_comments(text: str) -> Iterator[int]:
+    """Where comments start in YAML: at a `#` after a space, outside of scalars."""
+    scalars = [t for t in yaml.scan(text) if isinstance(t, yaml.ScalarToken)]
+    ends = [(t.start_mark.index, t.end_mark.index) for t in scalars]
+    sign = re.compile(r"(?m)(?:^|(?<=\s))#")
+    match = sign.search(text)
+    while match is not None:
+        at = match.start()
+        after = next((end for start, end in ends if start <= at < end), None)
+        if after is None:
+            yield at
+            after = text.find("\n", at)
+            if after < 0:
+                return
+        match = sign.search(text, after)
 
 
 def _source_of(recipe: Recipe) -> Source | None:
@@ -144,18 +172,19 @@ class _Yaml:
         if group.name is not None:
             entries.insert(0, _Item(group.name_key, group.name, group.line))
         for item in entries:
+            margin = lead[: len(lead) - len(lead.lstrip())]  # a list's dash stands here
             value = item.value
             if isinstance(value, _Group) and not value.items and value.name is not None:
                 value = value.name
             if isinstance(value, _Group) and indent == "":
-                self.add(f"{lead}{item.key}:", item.line, indent)
+                self.add(f"{lead}{item.key}:", item.line, margin)
                 self.mapping(value, "  ", "  ")
             elif isinstance(value, list) and value and isinstance(value[0], _Group):
-                self.add(f"{lead}{item.key}:", item.line, indent)
+                self.add(f"{lead}{item.key}:", item.line, margin)
                 for each in value:
                     self.mapping(each, f"{indent}  - ", f"{indent}    ")
             else:
-                self.add(f"{lead}{item.key}: {_yaml_value(value)}", item.line, indent)
+                self.add(f"{lead}{item.key}: {_yaml_value(value)}", item.line, margin)
             lead = indent
 
 
@@ -173,7 +202,8 @@ def _yaml_value(value: Any) -> str:
     if isinstance(value, float) and _is_short_whole(value):
         return repr(int(value))
     text: str = yaml.safe_dump(value, default_flow_style=True, width=10**9, allow_unicode=True)
-    return text.removesuffix("\n...\n").strip()
+    text = text.removesuffix("\n...\n").strip()
+    return _short_exponent(text) if isinstance(value, float) else text
 
 
 def _reads_as_text(value: str) -> bool:
@@ -186,6 +216,11 @@ def _reads_as_text(value: str) -> bool:
 def _is_short_whole(value: float) -> bool:
     """Whether a number is better written without `.0`, as a person would."""
     return value.is_integer() and abs(value) < 1e6
+
+
+def _short_exponent(number: str) -> str:
+    """`1e-09` as people write it: `1e-9`."""
+    return re.sub(r"e([+-])0+(?=\d)", r"e\1", number)
 
 
 # ---- the small language ----------------------------------------------------------------------
@@ -205,7 +240,7 @@ class _Dsl:
     def add(self, text: str, line: int, last: int, indent: str = "") -> None:
         """A statement that stood on the lines `line` … `last`, and the comments around it."""
         if line:
-            self.lines += [f"{indent}{c}" for c in self.comments.before(line)]
+            self.lines += [f"{indent}{c}" for c in self.comments.before(last + 1)]
         inside = [self.comments.beside(n) for n in range(line, last + 1)] if line else []
         found = [c for c in inside if c]
         if len(found) == 1 and "\n" not in text:
@@ -281,7 +316,7 @@ def _dsl_value(value: Any) -> str:
     if isinstance(value, float) and _is_short_whole(value):
         return repr(int(value))
     if isinstance(value, int | float):
-        return repr(value)
+        return _short_exponent(repr(value))
     word = r"[A-Za-z_][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*|[a-z]+:[\w.-]+"
     if re.fullmatch(word, value):
         return str(value)

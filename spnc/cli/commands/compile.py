@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Compile, and show what came out."""
     from spnc import passes
     from spnc.api import read_thing
-    from spnc.cli.output import complain, duration, table
+    from spnc.cli.output import complain, duration, table, writing
     from spnc.cli.progress import watching
     from spnc.diagnostics import Sink, did_you_mean
     from spnc.graph.text import write_circuit_text
@@ -47,7 +47,6 @@ def run(arguments: argparse.Namespace) -> int:
         sink.error(
             "E117",
             f"there is no stage `{arguments.dump}` to dump",
-            notes=[f"the stages are: {', '.join(stages)}"],
             help=did_you_mean(arguments.dump, stages),
         )
     texts: dict[str, str] = {}
@@ -69,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
         program, parameters = compile_graph(thing, sink, dump)
         model = Model(str(thing.graph.get("name", "circuit")), program, parameters)
     if arguments.output is not None:
-        model.save(arguments.output)
+        with writing(arguments.output):
+            model.save(arguments.output)
     complain(sink.diagnostics)
     facts = model.program.facts()
     if arguments.json:

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Evaluate, and show a line per split."""
     from spnc.atomic import write_text
     from spnc.backends import Score
-    from spnc.cli.output import complain, table
+    from spnc.cli.output import complain, table, writing
     from spnc.cli.progress import watching
     from spnc.data.load import load_table
     from spnc.diagnostics import Sink, did_you_mean
@@ -73,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
             }
             lines += [f"{name},{i},{value!r}" for i, value in enumerate(found.tolist(), 1)]
     if arguments.per_row is not None:
-        write_text(Path(arguments.per_row), "\n".join([*lines, ""]))
+        with writing(arguments.per_row):
+            write_text(Path(arguments.per_row), "\n".join([*lines, ""]))
     complain(sink.diagnostics)
     if arguments.json:
         print(json.dumps({"ok": True, "model": model.name, "splits": results}, indent=2))

@@ -18,7 +18,7 @@ def add(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the explanation, or the list of codes."""
-    from spnc.diagnostics import Sink, codes, did_you_mean, explanation
+    from spnc.diagnostics import Sink, codes, explanation
 
     titles = {code: _title(explanation(code) or "") for code in codes()}
     if arguments.code is None:
@@ -28,13 +28,13 @@ def run(arguments: argparse.Namespace) -> int:
             print("\n".join(f"{code}  {title}" for code, title in titles.items()))
         return 0
     code = arguments.code.upper()
-    text = explanation(code)
+    text = explanation(code) if code in titles else None
     if text is None:
         sink = Sink()
         sink.error(
             "E119",
             f"there is no diagnostic `{arguments.code}`",
-            help=did_you_mean(code, titles),
+            help="`spnc explain` lists all of them",
         )
         sink.stop()
     if arguments.json:

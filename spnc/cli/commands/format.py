@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from spnc.api import read_thing
     from spnc.atomic import write_text
-    from spnc.cli.output import complain
+    from spnc.cli.output import complain, writing
     from spnc.diagnostics import Sink
     from spnc.graph.interchange import to_node_link
     from spnc.graph.text import write_circuit_text
@@ -62,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     complain(sink.diagnostics)
     if arguments.output is not None:
-        write_text(Path(arguments.output), text)
+        with writing(arguments.output):
+            write_text(Path(arguments.output), text)
     else:
         print(text, end="")
     return 0

@@ -30,7 +30,7 @@ def add(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, write the run folder, show the result."""
     from spnc.api import read_recipe_only
-    from spnc.cli.output import complain
+    from spnc.cli.output import complain, writing
     from spnc.cli.progress import watching
     from spnc.diagnostics import Sink
     from spnc.pipeline import compile_recipe, train_compiled
@@ -43,19 +43,23 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         path = Path(arguments.out) if arguments.out is not None else default_folder(recipe)
     folder = RunFolder(path)
-    if not (arguments.resume or arguments.overwrite) and path.exists() and any(path.iterdir()):
+    taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+    if taken and not (path.is_dir() and (arguments.resume or arguments.overwrite)):
         sink.error(
             "E506",
-            f"`{path}` holds something already",
+            f"`{path}` holds something already" if path.is_dir() else f"`{path}` is not a folder",
             where=str(path),
-            help="choose another folder, or give --overwrite, or --resume to go on",
+            help="choose another folder, or give --overwrite, or --resume to go on"
+            if path.is_dir()
+            else "give the name of a folder, which may be new",
         )
         sink.stop()
     with watching(arguments.quiet) as watch:
         compiled = compile_recipe(recipe, sink, watch)
         resume = folder.read_checkpoint(compiled, sink) if arguments.resume else None
         sink.stop()
-        folder.begin(compiled)
+        with writing(path):
+            folder.begin(compiled)
         try:
             trained = train_compiled(compiled, sink, watch, resume=resume, keep=folder.keep)
         except KeyboardInterrupt:
@@ -69,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
             return 130
-        folder.finish(trained)
+        with writing(path):
+            folder.finish(trained)
     complain(sink.diagnostics)
     if arguments.json:
         print(json.dumps({"ok": True, "run": str(path), **trained.metrics}, indent=2))

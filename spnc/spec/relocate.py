@@ -1,0 +1,35 @@
+"""Recipes without their place: no spans, and file names that hold from somewhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from spnc.registry import Options, fields_of
+from spnc.spec.recipe import Recipe
+
+
+def relocated(recipe: Recipe, rename: Callable[[Path], str]) -> Recipe:
+    """The recipe without spans, each relative file name put through `rename`."""
+    found: Recipe = _relocated(recipe, rename)
+    return found
+
+
+def _relocated(options: Any, rename: Callable[[Path], str]) -> Any:
+    changes: dict[str, Any] = {"spans": {}}
+    for name, f in fields_of(type(options)).items():
+        value = getattr(options, name)
+        if isinstance(value, Options):
+            changes[name] = _relocated(value, rename)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Options):
+            changes[name] = tuple(_relocated(v, rename) for v in value)
+        elif f.rule.path and isinstance(value, str) and _is_relative_file(value):
+            changes[name] = rename(options.base(name) / value)
+    return replace(options, **changes)
+
+
+def _is_relative_file(text: str) -> bool:
+    """Not `builtin:digits`, and not a full path."""
+    return ":" not in text and not Path(text).is_absolute()

@@ -1,0 +1,125 @@
+"""Passes leave the distribution as it is, and do what their names say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spnc import checks, passes
+from spnc.diagnostics import Sink
+from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, payloads
+from spnc.leaves.bernoulli import Bernoulli
+from spnc.lift import lift
+from spnc.lower import lower
+from spnc.passes.share import share_equal, share_tied
+from tests.circuits import all_states, random_circuit, random_columns
+from tests.contract.test_backends import log_likelihood
+
+SEEDS = st.integers(0, 10**6)
+PASSES = {**passes.BEFORE_TRAINING, **passes.AFTER_TRAINING}
+
+
+def same_distribution(one: Graph, other: Graph) -> None:
+    states = all_states(one.graph["columns"])
+    a = log_likelihood("numpy", one, states)
+    b = log_likelihood("numpy", other, states)
+    assert np.isneginf(a).tolist() == np.isneginf(b).tolist()
+    finite = np.isfinite(a)
+    assert b[finite] == pytest.approx(a[finite], rel=1e-12, abs=1e-12)
+
+
+def problems(graph: Graph) -> list[str]:
+    sink = Sink()
+    checks.check(graph, sink)
+    return [d.message for d in sink.diagnostics]
+
+
+@pytest.mark.parametrize("name", list(PASSES))
+@given(seed=SEEDS, extremes=st.booleans())
+def test_every_pass_keeps_the_distribution_and_validity(
+    name: str, seed: int, extremes: bool
+) -> None:
+    graph = random_circuit(seed, variables=5, depth=5, share=0.5, extremes=extremes)
+    after = passes.run(graph, {name: PASSES[name]})
+    assert problems(after) == []
+    same_distribution(graph, after)
+
+
+@pytest.mark.parametrize("order", [passes.BEFORE_TRAINING, passes.AFTER_TRAINING])
+@given(seed=SEEDS)
+def test_all_passes_in_order_keep_the_distribution(
+    order: dict[str, passes.Pass], seed: int
+) -> None:
+    graph = random_circuit(seed, variables=5, depth=6, share=0.5, extremes=True)
+    before = graph.number_of_nodes(), graph.number_of_edges()
+    after = passes.run(graph, order)
+    assert (graph.number_of_nodes(), graph.number_of_edges()) == before
+    assert problems(after) == []
+    same_distribution(graph, after)
+    node = payloads(after)
+    for n, children in after.adjacency():
+        if isinstance(node[n], Leaf):
+            continue
+        assert len(children) > 1
+        for child, data in children.items():
+            assert data.get("weight") != 0.0
+            nested = type(node[child]) is type(node[n])
+            assert not nested or len(after.pred[child]) > 1
+
+
+@given(seed=SEEDS)
+def test_lowering_and_lifting_gives_the_circuit_back(seed: int) -> None:
+    graph = random_circuit(seed, variables=5, depth=5)
+    again = lift(*lower(graph))
+    assert again.number_of_edges() == graph.number_of_edges()
+    same_distribution(graph, again)
+
+
+def two_equal_halves(tie: object = None) -> Graph:
+    """A sum over two products of leaves that are equal in all but identity."""
+    builder = Builder(random_columns(np.random.default_rng(0), 2, binary_only=True))
+    parts = []
+    for _ in range(2):
+        leaves = [builder.leaf(v, Bernoulli(0.3)) for v in range(2)]
+        parts.append(builder.product(leaves))
+    builder.sum(parts, [0.5, 0.5])
+    graph = builder.graph
+    if tie is not None:
+        for _, data in graph.nodes(data=True):
+            payload = data["node"]
+            if isinstance(payload, Leaf):
+                data["node"] = Leaf(payload.variable, payload.distribution, tie=tie)
+    return graph
+
+
+def test_free_parameters_that_happen_to_be_equal_are_not_shared_before_training() -> None:
+    graph = share_tied(two_equal_halves())
+    assert graph.number_of_nodes() == 7
+
+
+def test_what_is_tied_is_shared_before_training_and_its_weights_add_up() -> None:
+    graph = share_tied(two_equal_halves(tie="one thing"))
+    assert sum(isinstance(p, Leaf) for p in payloads(graph).values()) == 2
+    assert sum(isinstance(p, Product) for p in payloads(graph).values()) == 1
+    (top,) = (n for n, p in payloads(graph).items() if isinstance(p, Sum))
+    ((_, data),) = graph.succ[top].items()
+    assert data["weight"] == 1.0
+
+
+def test_everything_equal_is_shared_in_a_finished_model() -> None:
+    graph = passes.run(two_equal_halves(), passes.AFTER_TRAINING)
+    assert graph.number_of_nodes() == 3
+
+
+def test_equal_leaves_over_different_columns_stay_apart() -> None:
+    builder = Builder(random_columns(np.random.default_rng(0), 2, binary_only=True))
+    builder.product([builder.leaf(0, Bernoulli(0.3)), builder.leaf(1, Bernoulli(0.3))])
+    assert share_equal(builder.graph).number_of_nodes() == 3
+
+
+def test_dumps_show_the_graph_after_each_pass() -> None:
+    seen: list[str] = []
+    passes.run(two_equal_halves(), passes.BEFORE_TRAINING, lambda name, _: seen.append(name))
+    assert seen == list(passes.BEFORE_TRAINING)

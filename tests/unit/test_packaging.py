@@ -1,0 +1,123 @@
+"""What is installed is all that is needed, and importing it is cheap."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "rich", "networkx", "numpy", "lark", "yaml")
+
+
+def run(*command: str | Path, cwd: Path, path: Path | None = None) -> str:
+    """The output of a Python command; `path` comes before the environment's own packages."""
+    own = [str(path), sysconfig.get_path("purelib")] if path is not None else []
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(own), "PIP_NO_INPUT": "1"}
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy of the source tree, so that nothing is left in it."""
+    for tool in ("hatchling", "pip"):
+        if find_spec(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    source = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    for name in ("spnc", "grammars"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    target = tmp_path_factory.mktemp("wheel")
+    options = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", target]
+    run("-m", "pip", "wheel", source, *options, cwd=source)
+    [found] = target.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the wheel was installed."""
+    folder = tmp_path_factory.mktemp("installed")
+    options = ["--no-deps", "--no-index", "--quiet", "--target", folder]
+    run("-m", "pip", "install", wheel, *options, cwd=folder)
+    return folder
+
+
+def test_the_wheel_holds_code_grammar_and_explanations_only(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "spnc/grammars/spnc.lark" in names
+    for page in (ROOT / "spnc/explanations").glob("*.md"):
+        assert f"spnc/explanations/{page.name}" in names
+    for module in (ROOT / "spnc").rglob("*.py"):
+        assert module.relative_to(ROOT).as_posix() in names
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"spnc", "spnc_forest"}
+
+
+def test_the_installed_copy_works_far_from_the_source(installed: Path, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "specs/tiny.spn", tmp_path / "tiny.spn")
+    where = run("-c", "import spnc; print(spnc.__file__)", cwd=tmp_path, path=installed)
+    assert Path(where.strip()).is_relative_to(installed)
+
+    checked = run("-m", "spnc", "check", "tiny.spn", cwd=tmp_path, path=installed)
+    assert "a valid spec" in checked
+
+    arguments = ("compile", "tiny.spn", "--quiet", "--json", "-o", "tiny.spnc")
+    compiled = run("-m", "spnc", *arguments, cwd=tmp_path, path=installed)
+    assert json.loads(compiled)["ok"]
+    assert (tmp_path / "tiny.spnc").is_file()
+
+    explained = run("-m", "spnc", "explain", "E204", cwd=tmp_path, path=installed)
+    assert len(explained.splitlines()) > 3
+
+
+LOADED = "import sys; print(' '.join(m for m in {heavy!r} if m in sys.modules))"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import spnc",
+        "import spnc.cli",
+        "import spnc.cli; spnc.cli.parser().format_help()",
+        "import spnc; dir(spnc)",
+    ],
+)
+def test_importing_spnc_and_asking_for_help_loads_nothing_heavy(
+    statement: str, tmp_path: Path
+) -> None:
+    code = f"{statement}\n{LOADED.format(heavy=HEAVY)}"
+    assert run("-W", "error", "-c", code, cwd=tmp_path).strip() == ""
+
+
+def test_help_names_every_command(tmp_path: Path) -> None:
+    from spnc.cli import COMMANDS
+
+    text = run("-W", "error", "-m", "spnc", "--help", cwd=tmp_path)
+    for command in COMMANDS:
+        assert {"evaluate": "eval"}.get(command, command) in text
+
+
+def test_every_public_name_can_be_had(tmp_path: Path) -> None:
+    code = "import spnc; print(*[getattr(spnc, name) and name for name in spnc.__all__])"
+    import spnc
+
+    assert run("-W", "error", "-c", code, cwd=tmp_path).split() == spnc.__all__

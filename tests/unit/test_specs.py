@@ -1,0 +1,131 @@
+"""The zoo of specs: every one says the same in both spellings, compiles, and trains."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spnc
+from spnc.data.builtin import asia_log_probability
+from spnc.data.load import is_available
+from spnc.diagnostics import Sink
+from spnc.language import opens_circuit
+from spnc.spec.read import read_recipe
+from spnc.spec.recipe import Recipe
+
+ROOT = Path(__file__).resolve().parents[2]
+SPECS = ROOT / "specs"
+SHARED = ROOT.parent / "shared/data"
+RECIPES = sorted(p.relative_to(SPECS).with_suffix("").as_posix() for p in SPECS.rglob("*.yaml"))
+SMALL = [name for name in RECIPES if not name.startswith("paper/")]
+PAPER = [name for name in RECIPES if name.startswith("paper/")]
+CIRCUITS = sorted((SPECS / "circuits").glob("*.spn"))
+
+
+@pytest.fixture(autouse=True)
+def data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The public datasets, where this machine has them; nothing is downloaded."""
+    monkeypatch.setenv("SPNC_CACHE", str(tmp_path / "cache"))
+    if "SPNC_DATA" not in os.environ and SHARED.is_dir():
+        monkeypatch.setenv("SPNC_DATA", str(SHARED))
+
+
+def recipe_of(path: Path) -> Recipe:
+    sink = Sink()
+    recipe = read_recipe(path, sink)
+    sink.stop()
+    assert recipe is not None
+    return recipe
+
+
+def spec(name: str, suffix: str = ".yaml") -> Path:
+    return SPECS / f"{name}{suffix}"
+
+
+def test_the_zoo_is_large_enough_to_be_one() -> None:
+    assert len(SMALL) >= 14
+    assert len(PAPER) >= 18
+
+
+def test_every_recipe_has_both_spellings() -> None:
+    language = [p for p in SPECS.rglob("*.spn") if not opens_circuit(p.read_text("utf-8"))]
+    assert sorted(p.relative_to(SPECS).with_suffix("").as_posix() for p in language) == RECIPES
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_both_spellings_are_the_same_recipe(name: str) -> None:
+    assert recipe_of(spec(name, ".yaml")) == recipe_of(spec(name, ".spn"))
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_model_is_named_after_its_file(name: str) -> None:
+    assert recipe_of(spec(name)).model == Path(name).name
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("suffix", [".yaml", ".spn"])
+def test_a_spec_opens_with_what_it_shows(name: str, suffix: str) -> None:
+    first = spec(name, suffix).read_text("utf-8").splitlines()[0]
+    assert first.startswith("# ")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_spec_passes_the_check(name: str) -> None:
+    assert spnc.check(spec(name, ".yaml")) == []
+    assert spnc.check(spec(name, ".spn")) == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_small_spec_compiles_and_trains(name: str) -> None:
+    """Two iterations, with one component for every entry of the forest."""
+    forest = recipe_of(spec(name)).forest
+    small = [f"forest.{i}.count=1" for i in range(len(forest))]
+    run = spnc.train(spec(name), ["optimizer.max_iterations=2", *small])
+    assert run.model.name == Path(name).name
+    assert np.isfinite(run.scores["train"].average)
+    objectives = [record.objective for record in run.fitted.history]
+    assert objectives == sorted(objectives)
+
+
+@pytest.mark.parametrize("name", [name for name in PAPER if name.endswith("-rspf3")])
+def test_a_paper_spec_compiles(name: str) -> None:
+    """The other sizes are more of the same, so one component per dataset has to do."""
+    recipe = recipe_of(spec(name))
+    if not is_available(recipe.data):
+        pytest.skip(f"{recipe.data.source} is not on this machine; set SPNC_DATA")
+    model = spnc.compile(spec(name), ["forest.0.count=1"])
+    assert model.name == recipe.model
+    assert model.program.facts()["sums"] > 0
+
+
+def test_paper_specs_differ_in_data_and_size_only() -> None:
+    recipes = [recipe_of(spec(name)) for name in PAPER]
+    assert len({(r.data.source, r.forest[0].count) for r in recipes}) == len(PAPER)
+    for r in recipes:
+        assert r.model == f"{str(r.data.source).removeprefix('debd:')}-rspf{r.forest[0].count}"
+    same = {(r.forest[0].learner, r.optimizer, r.residual, r.smoothing, r.seed) for r in recipes}
+    assert len(same) == 1
+
+
+@pytest.mark.parametrize("path", CIRCUITS, ids=lambda p: p.stem)
+def test_a_circuit_of_the_zoo_is_valid_and_sums_to_one(path: Path) -> None:
+    assert spnc.check(path) == []
+    model = spnc.compile(path)
+    states = itertools.product(*(range(c.states) for c in model.columns))
+    every_row = np.array(list(states), dtype=np.float64)
+    assert np.exp(model.log_likelihood(every_row)).sum() == pytest.approx(1.0)
+
+
+def test_the_asia_circuit_is_the_asia_network() -> None:
+    every_row = np.array(list(itertools.product([0, 1], repeat=8)), dtype=np.float64)
+    found = spnc.compile(SPECS / "circuits/asia.spn").log_likelihood(every_row)
+    np.testing.assert_allclose(found, asia_log_probability(every_row), rtol=1e-12)
+
+
+def test_the_asia_circuit_shares_nodes() -> None:
+    graph = spnc.compile(SPECS / "circuits/asia.spn").graph()
+    assert any(parents > 1 for _, parents in graph.in_degree())
