@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from networkx import DiGraph
 
 from spnc import checks
-from spnc.diagnostics import Diagnostic, InputError, Sink, in_reading_order
+from spnc.diagnostics import Diagnostic, InputError, Sink, Source, in_reading_order
 from spnc.graph.files import read_circuit
 from spnc.graph.interchange import from_networkx, from_node_link
 from spnc.graph.nodes import Graph
@@ -92,7 +92,8 @@ def read_thing(thing: Any, sink: Sink, settings: Sequence[str] = ()) -> Recipe |
 
 def read_recipe_only(path: str | Path, sink: Sink, settings: Sequence[str] = ()) -> Recipe:
     """The recipe in a spec file; anything else is an error."""
-    source = read_source(Path(path), sink)
+    is_model = Path(path).suffix.lower() == ".spnc"  # not a text, and said so by `recipe_from`
+    source = Source(str(path), "") if is_model else read_source(Path(path), sink)
     recipe = recipe_from(source, sink, settings) if source is not None else None
     sink.stop()
     assert recipe is not None

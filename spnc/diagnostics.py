@@ -187,7 +187,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     near = nearest(word, names)
     if near is not None:
         return f"did you mean `{near}`?"
-    return f"known here: {', '.join(names)}" if names else "nothing is known here"
+    return f"known here: {listed(names, 20)}" if names else "nothing is known here"
 
 
 def listed(names: Sequence[object], limit: int = 8) -> str:
@@ -230,7 +230,7 @@ def _render_one(d: Diagnostic, colour: bool) -> str:
         pad = " " * len(number)
         lines.append(f" {pad}{paint('dim', '-->')} {d.span}")
         text = d.span.source.lines
-        if 0 < d.span.line <= len(text):
+        if d.span.line <= len(text) and text[d.span.line - 1].strip():
             shown, start, width = _excerpt(text[d.span.line - 1], d.span)
             bar = paint("dim", "|")
             lines.append(f" {pad} {bar}")

@@ -26,6 +26,14 @@ _STATEMENT = {  # how a line begins that begins a statement
     "circuit": re.compile(r"\s*(?:(?:circuit|variables|root)\b|[A-Za-z_][\w.-]*\s*=)"),
 }
 _CIRCUIT = re.compile(r"^\s*(?:variables\s*\{|[\w.-]+\s*=\s*[\w.-]+\s*~)", re.MULTILINE)
+_AFTER = {  # the kinds of word that may follow a keyword
+    **dict.fromkeys(("spnc", "smoothing", "seed"), ("NUMBER",)),
+    **dict.fromkeys(("residual", "optimize", "backend", "circuit", "root"), ("NAME",)),
+    **dict.fromkeys(("forest", "variables"), ("LBRACE",)),
+    "model": ("NAME", "STRING"),
+    "data": ("SOURCE", "STRING", "LPAR", "SPLIT"),
+    "lock": ("LPAR",),
+}
 _BRACKETS = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|[()\[\]{}]""")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _WORDS = {
@@ -135,7 +143,8 @@ def _report(
     else:
         assert isinstance(error, lark.exceptions.UnexpectedCharacters)
         at_end, offset, expected = False, error.pos_in_stream, error.allowed or set()
-    line = source.span_at(offset, offset).line
+    here = source.span_at(offset, offset)
+    line, before = here.line, source.lines[here.line - 1][: here.column - 1].strip()
     begins = _STATEMENT[start].match(source.lines[line - 1]) is not None
 
     opened = _open_at(text, offset)
@@ -143,21 +152,40 @@ def _report(
         span = source.span_at(opened, opened + 1)
         if at_end or span.line < line:
             bracket = text[opened]
-            before = "the end" if at_end else f"line {line}"
-            mend = f"close it with `{_CLOSING[bracket]}` before {before}"
+            place = "the end" if at_end else f"line {line}"
+            mend = f"close it with `{_CLOSING[bracket]}` before {place}"
             sink.error("E102", f"`{bracket}` is not closed", span, help=mend)
             return None if at_end else _blanked(text, span.line - 1, line - 1)
 
     keywords = [t.lower() for t in expected if t.lower() in _keywords()]
     words = {_WORDS.get(t, f"`{t.lower()}`") for t in expected if not t.startswith("__")}
-    help = f"here could stand {listed(sorted(words), 12)}" if words else None
+    plain_first = sorted(words, key=lambda word: (word.startswith("`"), word))
+    help = f"here could stand {listed(plain_first, 12)}" if words else None
     if at_end:
         span = source.span_at(offset, offset + 1)
         message = "the text ends too early"
     elif isinstance(error, lark.exceptions.UnexpectedToken):
+        token = str(error.token)
+        # `a =` where an operator should be: `a` was taken for the end of the line before it.
+        defines = start == "circuit" and token == "=" and re.fullmatch(r"[\w.-]+", before)
+        if defines and before in _keywords():
+            message = f"`{before}` is a word of the language, and cannot be the name of a node"
+            word = text.rfind(before, 0, offset)
+            span = source.span_at(word, word + len(before))
+            sink.error("E102", message, span, help=f"call it `{before}_node`, say")
+            return _without_statement(text, start, line)
+        # `root a` where something else should be: `root` was taken for that.
+        misread = error.token.type in _AFTER.get(before, ())
+        unfinished = (not before and token in _keywords()) or defines or misread
+        if begins and unfinished and (last := _line_before(text, line)) is not None:
+            end = len(source.lines[last - 1].split("#")[0].rstrip()) + 1
+            span = source.span(last, end, last, end + 1)
+            message = "this statement is not complete"
+            sink.error("E102", message, span, help=help if not before else None)
+            return _blanked(text, _first_line(text, start, last), line - 1)
         span = span_of(source, error.token)
-        message = f"`{error.token}` does not fit here"
-        near = nearest(str(error.token), keywords)
+        message = f"`{token}` does not fit here"
+        near = nearest(token, keywords)
         help = f"did you mean `{near}`?" if near is not None else help
     else:
         span = source.span_at(offset, offset + 1)
@@ -167,6 +195,8 @@ def _report(
             message, help = "this quote is not closed on its line", f"end the text with {char}"
         elif not char.isprintable():
             message = f"the character U+{ord(char):04X} does not fit here"
+        elif char in "./~\\" and "STRING" in expected:
+            help = "the name of a file stands in quotes"
         elif not char.isascii():
             help = "names are made of a to z, A to Z, digits, `_`, and `-` or `.` between them"
     sink.error("E102", message, span, help=help)
@@ -214,13 +244,26 @@ def _blanked(text: str, first: int, last: int) -> str:
     return "\n".join(lines)
 
 
+def _first_line(text: str, start: str, line: int) -> int:
+    """The first line, counted from 0, of the statement that a line, counted from 1, is in."""
+    lines = text.split("\n")
+    first = line - 1
+    while first > 0 and not _STATEMENT[start].match(lines[first]):
+        first -= 1
+    return first
+
+
+def _line_before(text: str, line: int) -> int | None:
+    """The last line before another that holds more than a comment; both counted from 1."""
+    lines = text.split("\n")[: line - 1]
+    return next((i for i in range(len(lines), 0, -1) if lines[i - 1].split("#")[0].strip()), None)
+
+
 def _without_statement(text: str, start: str, line: int) -> str:
     """The text with the statement around a line blanked."""
     lines = text.split("\n")
     begins = _STATEMENT[start].match
-    first = line - 1
-    while first > 0 and not begins(lines[first]):
-        first -= 1
+    first = _first_line(text, start, line)
     if lines[first].lstrip().startswith(("forest", "variables")) and line - 1 > first:
         return _blanked(text, line - 1, line)  # one entry of a block: its braces stay
     last = line

@@ -165,6 +165,7 @@ def read_model(path: Path, sink: Sink) -> Model | None:
             "this file holds arrays, but not a model of spnc",
             where=where,
             notes=[f"arrays: {listed(sorted(tensors))}"] if tensors else [],
+            help="models are written by `spnc train` and `spnc compile -o`",
         )
         return None
     try:
@@ -187,9 +188,14 @@ def read_model(path: Path, sink: Sink) -> Model | None:
         model = _from_parts(about, tensors)
         problems = list(model.program.problems(model.parameters))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        problems = [f"{type(error).__name__}: {error}"]
+        missing = isinstance(error, KeyError)
+        problems = [f"there is no {error}" if missing else f"{type(error).__name__}: {error}"]
     if problems:
-        sink.error("E504", "the model's arrays do not fit together", where=where, notes=problems)
+        message, help = (
+            "the model's arrays do not fit together",
+            "the file was changed; train again",
+        )
+        sink.error("E504", message, where=where, notes=problems, help=help)
         return None
     return model
 

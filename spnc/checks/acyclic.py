@@ -16,10 +16,10 @@ def check(view: View) -> None:
         return
     rest = view.graph.subgraph(set(view.node) - set(view.order))
     for knot in nx.strongly_connected_components(rest):
-        first = next(n for n in rest if n in knot)
+        first = next(n for n in view.node if n in knot)  # in the order written, not that of a set
         if len(knot) == 1 and not rest.has_edge(first, first):
             continue  # above a cycle, not on it
-        cycle = _cycle_through(rest, first)
+        cycle = _cycle_through(view.graph, knot, first)
         path = " -> ".join(str(n) for n in cycle)
         view.error(
             "E201",
@@ -30,7 +30,7 @@ def check(view: View) -> None:
         )
 
 
-def _cycle_through(graph: Graph, start: Any) -> list[Any]:
+def _cycle_through(graph: Graph, knot: set[Any], start: Any) -> list[Any]:
     """A shortest cycle from `start` back to it; `start` lies on one."""
     came: dict[Any, Any] = {}
     queue = [start]
@@ -41,7 +41,7 @@ def _cycle_through(graph: Graph, start: Any) -> list[Any]:
                 while path[-1] != start:
                     path.append(came[path[-1]])
                 return [*reversed(path), start]
-            if child not in came:
+            if child in knot and child not in came:
                 came[child] = n
                 queue.append(child)
     raise AssertionError("not on a cycle")

@@ -20,7 +20,7 @@ def check(view: View) -> None:
         if not shared:
             continue
         guilty = [c for c in view.below[n] if scope[c] & shared]
-        who = "both contain" if len(guilty) == 2 else "shared by these"
+        who = "both contain" if len(guilty) == 2 else "contained more than once"
         notes = [f"{who}: {listed(view.names(shared))}"]
         notes.append(f"children concerned: {listed(view.titles(guilty))}")
         view.error(

@@ -8,9 +8,9 @@ from spnc.graph.nodes import Leaf
 
 def check(view: View) -> None:
     """E208: unknown column. E209: bad parameters. E220: the wrong kind of column."""
-    skip = {*view.graph.graph.get("damaged", ()), *view.graph.graph.get("settled", ())}
+    settled = view.graph.graph.get("settled", ())
     for n, payload in view.node.items():
-        if not isinstance(payload, Leaf) or n in skip:
+        if not isinstance(payload, Leaf) or n in settled:
             continue
         if not 0 <= payload.variable < len(view.columns):
             view.error(

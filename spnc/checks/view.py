@@ -8,7 +8,7 @@ from typing import Any
 
 from spnc.data.dataset import Column
 from spnc.diagnostics import Sink, Span
-from spnc.graph.nodes import Graph, Node, children_first, payloads, title
+from spnc.graph.nodes import Graph, Leaf, Node, children_first, payloads, title
 from spnc.graph.scopes import column_names, scopes
 
 
@@ -16,9 +16,9 @@ class View:
     """A graph under inspection, and the sink that findings go to.
 
     `graph.graph["damaged"]` may name nodes that the reader already complained about (a child that
-    does not exist, a kind it does not know; see `spnc.graph.assemble`). The scopes of these, and
-    of all nodes above them or on a cycle, are unknown; checks that need scopes pass over them, so
-    that one mistake is one message.
+    does not exist, a kind it does not know; see `spnc.graph.assemble`). The scopes of these, of
+    leaves with children and inner nodes without, and of all nodes above them or on a cycle, are
+    unknown; checks that need scopes pass over them, so that one mistake is one message.
     """
 
     def __init__(self, graph: Graph, sink: Sink) -> None:
@@ -37,6 +37,9 @@ class View:
     def unknown(self) -> set[Hashable]:
         """Nodes whose scope cannot be known."""
         found = set(self.graph.graph.get("damaged", ()))
+        found |= {
+            n for n, node in self.node.items() if isinstance(node, Leaf) == bool(self.below[n])
+        }
         if not found and len(self.order) == len(self.node):
             return found
         found |= self.node.keys() - set(self.order)

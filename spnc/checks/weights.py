@@ -64,7 +64,7 @@ def _check_sum(view: View, n: object, weights: dict[object, object]) -> None:
         notes = [f"weights: {listed([f'{w:g}' for w in numbers.values()])}"]
         help = None
         if total > 0:
-            mended = [f"{w / total:.6g}" for w in numbers.values()]
+            mended = [f"{w / total:.12g}" for w in numbers.values()]
             help = f"divided by their total they are: {listed(mended)}"
         view.error(
             "E206", f"the weights of {view.title(n)} sum to {total:.10g}, not to 1", n, notes, help

@@ -27,6 +27,9 @@ def writing(path: str | Path) -> Iterator[None]:
     except OSError as error:
         sink = Sink()
         reason = error.strerror or str(error)
+        for parent in Path(path).parents:
+            if parent.exists() and not parent.is_dir():
+                reason = f"`{parent}` is not a folder"
         sink.error("E120", f"cannot write `{path}`: {reason}", where=str(path))
         sink.stop()
 

@@ -37,7 +37,7 @@ def watching(quiet: bool) -> Iterator[Watch]:
         BarColumn(bar_width=24),
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
-        TextColumn("[dim]at most"),
+        TextColumn("{task.fields[limit]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -55,7 +55,7 @@ class _LiveWatch(Watch):
         """A new stage begins: its line replaces the last one's."""
         if self._task is not None:
             self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(title, total=None, note="")
+        self._task = self._progress.add_task(title, total=None, note="", limit="")
 
     def progress(self, label: str, done: int, total: int | None) -> None:
         """So much of the present stage is done."""
@@ -65,9 +65,9 @@ class _LiveWatch(Watch):
         self._progress.update(self._task, completed=done, total=total, note=note)
 
     def training(self, optimizer: Optimizer) -> None:
-        """Training begins, with as many steps as the optimiser allows."""
+        """Training begins, with as many steps as the optimiser allows; it may well stop before."""
         total = getattr(optimizer, "max_iterations", None)
-        self._progress.update(self._task, total=total, completed=0)
+        self._progress.update(self._task, total=total, completed=0, limit="left, at most")
 
     def iteration(self, record: Record, best_iteration: int) -> None:
         """Training has come this far."""

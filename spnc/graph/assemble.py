@@ -23,6 +23,7 @@ from spnc.graph.nodes import Graph, Leaf, Node, Origin, Product, Sum
 from spnc.leaves import Distribution
 from spnc.registry import LEAVES
 
+_MOST_GUESSES = 20  # looking for similar names takes time when there are many
 Place = Callable[[], Span | None]  # where something was written, worked out only if needed
 
 
@@ -142,6 +143,7 @@ def _connect(
     sink: Sink,
 ) -> None:
     by_text = {str(n): n for n in defined}
+    guesses = _MOST_GUESSES
     for edge in draft.edges:
         ends = [("child", edge.child), ("parent", edge.parent)]
         unknown = [(end, n) for end, n in ends if n not in defined]
@@ -151,9 +153,10 @@ def _connect(
                 "E214",
                 f"node {_shown(n)}, a {end} of {_shown(other)}, is not defined",
                 edge.place(),
-                help=_meant(n, defined),
+                help=_meant(n, defined) if guesses else None,
             )
-            near = nearest(str(n), by_text)
+            near = nearest(str(n), by_text) if guesses else None
+            guesses = max(0, guesses - 1)
             mentioned |= {by_text[near]} if near is not None else defined.keys()
         if unknown:
             damaged.add(edge.parent)
@@ -163,7 +166,9 @@ def _connect(
                 "E210",
                 f"node {_shown(edge.child)} is twice a child of {_shown(edge.parent)}",
                 edge.place(),
-                help="a sum adds the two weights into one edge; a product can have a child once",
+                help="give it one edge, with the two weights added up"
+                if defined[edge.parent].kind == "sum"
+                else "remove one of the two",
             )
             damaged.add(edge.parent)
         elif edge.weight is None:
@@ -184,7 +189,8 @@ def _meant(name: Hashable, defined: Mapping[Hashable, DraftNode]) -> str:
     if same is not None:
         quoted = "in quotes" if isinstance(same, str) else "without quotes"
         return f"the node's id is written {quoted}; write it the same way here"
-    return did_you_mean(str(name), [str(n) for n in defined])
+    near = nearest(str(name), [str(n) for n in defined])
+    return f"did you mean `{near}`?" if near is not None else "define it, or remove it here"
 
 
 _TYPE = re.compile(r"^(binary)$|^categorical\s*\(\s*(\d{1,9})\s*\)$")
@@ -192,15 +198,19 @@ _TYPE = re.compile(r"^(binary)$|^categorical\s*\(\s*(\d{1,9})\s*\)$")
 
 def _columns(draft: Draft, settled: set[Hashable], sink: Sink) -> list[Column]:
     found: dict[str, Column] = {}
+    places: dict[str, Place] = {}
     for variable in draft.variables:
         if variable.name in found:
+            first = places[variable.name]()
             sink.error(
                 "E216",
                 f"variable `{variable.name}` is declared twice",
                 variable.place(),
+                notes=[f"first declared at {first}"] if first is not None else [],
                 help="remove one of the two",
             )
             continue
+        places[variable.name] = variable.place
         match = _TYPE.match(variable.type.strip())
         states = int(match[2]) if match and match[2] else 2
         if match is None or states < 2:

@@ -30,7 +30,7 @@ from spnc.graph.assemble import (
 from spnc.graph.nodes import Graph, Leaf, Node, find_root, payloads
 
 _MOST_SHAPE_PROBLEMS = 10
-_SHAPE = 'it needs "nodes" with "id" and "kind", and "edges" with "source" and "target"'
+_SHAPE = 'a circuit needs "nodes" with "id" and "kind", and "edges" with "source" and "target"'
 _LEAF_KEYS = {"kind", "variable", "distribution", "rows", "tie", "id", "node"}
 
 
@@ -61,9 +61,9 @@ def from_node_link(data: Any, sink: Sink, source: Source | None = None) -> Graph
     """A graph from node-link data; `source` is the text it was read from, for positions."""
     where = _Places(source)
     problems = list(_shape_problems(data))
-    for path, problem in problems[:_MOST_SHAPE_PROBLEMS]:
+    for i, (path, problem) in enumerate(problems[:_MOST_SHAPE_PROBLEMS]):
         message = f"this is not a circuit in node-link form: {problem}"
-        sink.error("E223", message, where.of(*path)(), help=_SHAPE)
+        sink.error("E223", message, where.of(*path)(), help=_SHAPE if i == 0 else None)
     if problems:
         return None
     draft = Draft(source.name if source is not None else "circuit", place=where.of("nodes"))
@@ -83,6 +83,9 @@ def from_node_link(data: Any, sink: Sink, source: Source | None = None) -> Graph
 
 def read_node_link_text(source: Source, sink: Sink) -> Graph | None:
     """A graph from node-link JSON text."""
+    if not source.text.strip():
+        sink.error("E112", "the file is empty", source.span(1, 1, 1, 2), help=_SHAPE)
+        return None
     repeated = False
 
     def as_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class _Reader:
                 if first.setdefault(f"node {name}", item) is item:
                     self._expression(name, expression)
                 else:  # `assemble` reports it; what it is made of does not count
-                    self.result.nodes.append(DraftNode(name, "product", self._at(item)))
+                    self.result.nodes.append(DraftNode(name, "product", self._at(expression)))
                     words = expression.scan_values(lambda part: isinstance(part, lark.Token))
                     self.result.mentioned |= {str(word) for word in words}
         return self.result
@@ -81,7 +81,7 @@ class _Reader:
             named = {str(key): value for key, value in given if key is not None}
             complaint = None
             if named and len(given) > 1:
-                complaint = "a parameter with its name stands alone: `p = …`, or the values only"
+                complaint = "several values are given without names; `p = …` stands alone"
             self.result.nodes.append(
                 DraftNode(
                     name,

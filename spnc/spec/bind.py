@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from spnc.diagnostics import Sink, Span, did_you_mean, nearest
 from spnc.registry import Field, Options, Registry, Rule, fields_of, optional_type
 from spnc.spec.override import from_command_line
-from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe
+from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe, short
 
 O = TypeVar("O", bound=Options)  # noqa: E741
 
@@ -27,8 +27,10 @@ def bind(cls: type[O], tree: Tree, at: Span, sink: Sink) -> O | None:
     """The options that a mapping holds, or None after reporting every problem. `at` is its key."""
     if not isinstance(tree, Mapping):
         inline = next((f.rule.registry for f in fields_of(cls).values() if f.rule.inline), None)
-        first = next(iter(fields_of(cls)))
-        help = f"write its options as `key: value`, such as `{first}: …`"
+        fields = fields_of(cls)
+        first = next((name for name, f in fields.items() if f.required), next(iter(fields)))
+        value = short(tree.text) if isinstance(tree, Scalar) and tree.text else "…"
+        help = f"write options as `key: value`, such as `{first}: {value}`"
         if inline is not None and isinstance(tree, Scalar) and tree.text in inline:
             help = f"write `{inline.key}: {tree.text}`"
         _wrong_type("options with their values", tree, sink, help)
@@ -165,15 +167,15 @@ def _bind_choice(
         if named is not None and isinstance(named.value, Scalar):
             name = named.value
         elif named is not None:
-            return _wrong_type(f"the name of a {registry.kind}", named.value, sink)
+            return _wrong_type(f"the name of {_a(registry.kind)}", named.value, sink)
     else:
-        return _wrong_type(f"a {registry.kind}", tree, sink)
+        return _wrong_type(_a(registry.kind), tree, sink)
     if name is None and default is None:
         sink.error(
             "E105",
-            f"no {registry.kind} is named",
+            f"`{registry.key}` is missing",
             at,
-            help=f"add `{registry.key}`; known are {', '.join(registry)}",
+            help=f"it names {_a(registry.kind)}: {', '.join(registry)}",
         )
         return FAILED
     cls = default if name is None else registry.find(name.text)
@@ -229,9 +231,10 @@ def _convert(kind: Any, rule: Rule, tree: Tree, at: Span, sink: Sink) -> Any:
         value = int(value)
     else:
         value = _float(value)
-    wanted = rule.violation(value) if math.isfinite(value) else "a finite number"
+    wanted = rule.violation(value) if math.isfinite(_float(value)) else "a finite number"
     if wanted is not None:
-        sink.error("E107", f"{tree.text} is out of range: it has to be {wanted}", tree.span)
+        number = short(tree.text)
+        sink.error("E107", f"{number} is out of range: it has to be {wanted}", tree.span)
         return FAILED
     return value
 
@@ -257,6 +260,10 @@ def _convert_tuple(kinds: tuple[Any, ...], rule: Rule, tree: Tree, sink: Sink) -
         place = item.head.span if isinstance(item, Mapping) and item.head else item.span
         values.append(_convert(kind, rule, item, place, sink))
     return FAILED if any(v is FAILED for v in values) else tuple(values)
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def _expected(kind: Any) -> str:

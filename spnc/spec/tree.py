@@ -68,5 +68,9 @@ def describe(tree: Tree) -> str:
     if tree.value is None:
         return "nothing"
     kinds = {bool: "the truth value", int: "the number", float: "the number", str: "the text"}
-    text = tree.text if len(tree.text) <= 40 else f"{tree.text[:40]}…"
-    return f"{kinds[type(tree.value)]} `{text}`"
+    return f"{kinds[type(tree.value)]} `{short(tree.text)}`"
+
+
+def short(text: str, limit: int = 40) -> str:
+    """A text that a message can quote."""
+    return text if len(text) <= limit else f"{text[:limit]}…"

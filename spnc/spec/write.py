@@ -201,8 +201,9 @@ def _yaml_value(value: Any) -> str:
         return value
     if isinstance(value, float) and _is_short_whole(value):
         return repr(int(value))
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=10**9, allow_unicode=True)
-    text = text.removesuffix("\n...\n").strip()
+    # In a list, so that what would end an item is quoted.
+    text: str = yaml.safe_dump([value], default_flow_style=True, width=10**9, allow_unicode=True)
+    text = text.strip()[1:-1]
     return _short_exponent(text) if isinstance(value, float) else text
 
 
@@ -261,6 +262,8 @@ class _Dsl:
             self.add(f"data {self.data(item.value)}", item.line, last)
         elif isinstance(item.value, _Group):
             self.add(_call(word + " ", item.value, ""), item.line, last)
+        elif isinstance(item.value, str):
+            self.add(f"{word} {_dsl_text(item.value, _NAME)}", item.line, last)
         else:
             self.add(f"{word} {_dsl_value(item.value)}", item.line, last)
 
@@ -277,7 +280,7 @@ class _Dsl:
         words = []
         source = items.pop("source", None)
         if source is not None and source.value is not None:
-            words.append(_dsl_value(source.value))
+            words.append(_dsl_text(source.value, _SOURCE))
         split = items.get("split")
         if split is not None and split.value is not None:
             del items["split"]
@@ -317,7 +320,15 @@ def _dsl_value(value: Any) -> str:
         return repr(int(value))
     if isinstance(value, int | float):
         return _short_exponent(repr(value))
-    word = r"[A-Za-z_][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*|[a-z]+:[\w.-]+"
-    if re.fullmatch(word, value):
-        return str(value)
+    return _dsl_text(value, f"{_NAME}|{_SOURCE}")
+
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*"  # as in the grammar
+_SOURCE = r"[a-z]+:[\w.-]+"
+
+
+def _dsl_text(value: str, bare: str) -> str:
+    """A text, in quotes unless it is one of the words that may stand without."""
+    if re.fullmatch(bare, value):
+        return value
     return f"'{value}'" if '"' in value else f'"{value}"'

@@ -14,7 +14,7 @@ _FLOAT = re.compile(r"^[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+$")
 _YAML = "tag:yaml.org,2002:"
 _PLAIN_TAGS = {"null", "bool", "int", "float", "str", "timestamp", "merge", "value", "map", "seq"}
 _DEEPEST = 100  # levels of nesting; a spec has five or so
-_LARGEST = 100_000  # values, aliases written out: a few lines of them can stand for billions
+_LARGEST = 20_000  # values, aliases written out: a few lines of them can stand for billions
 _HINTS = {  # what the parser says, and what mostly is behind it
     "'\\t'": "indent with spaces; YAML does not allow tabs there",
     "mapping values are not allowed here": "check the indentation of this line and of the one "
@@ -43,9 +43,11 @@ def read_yaml(source: Source, sink: Sink) -> Tree | None:
         code = error.character if isinstance(error.character, int) else ord(error.character)
         sink.error("E101", f"this is not YAML: the character U+{code:04X} is not allowed", span)
         return None
-    except (RecursionError, _TooLargeError) as error:
-        reason = str(error) if isinstance(error, _TooLargeError) else _TOO_DEEP
-        sink.error("E101", f"this is not a spec: {reason}", source.span(1, 1, 1, 2))
+    except _TooLargeError as error:
+        sink.error("E101", f"this is not a spec: {error.reason}", error.span)
+        return None
+    except RecursionError:
+        sink.error("E101", f"this is not a spec: {_TOO_DEEP}", source.span(1, 1, 1, 2))
         return None
     sink.error(
         "E112",
@@ -59,6 +61,10 @@ def read_yaml(source: Source, sink: Sink) -> Tree | None:
 class _TooLargeError(Exception):
     """What the text stands for is out of all proportion."""
 
+    def __init__(self, reason: str, span: Span) -> None:
+        self.reason, self.span = reason, span
+        super().__init__(reason)
+
 
 _TOO_DEEP = f"it is nested more than {_DEEPEST} deep"
 
@@ -71,7 +77,9 @@ def _report(error: yaml.MarkedYAMLError, source: Source, sink: Sink) -> None:
         span = source.span_at(at, at + 1)
     problem = error.problem or error.context or "it cannot be understood"
     notes = []
-    if error.context and error.problem:
+    if error.context and problem.startswith("but "):
+        problem = f"{error.context}, {problem}"
+    elif error.context and error.problem:
         begun = error.context_mark
         line = f", begun in line {begun.line + 1}" if begun is not None else ""
         notes.append(f"{error.context}{line}")
@@ -83,38 +91,44 @@ class _Reader:
     def __init__(self, source: Source, sink: Sink) -> None:
         self.source, self.sink = source, sink
         self.seen = 0
+        self.around: list[yaml.Node] = []  # the nodes that the present one is in
 
     def span(self, node: yaml.Node) -> Span:
         start, end = node.start_mark.index, node.end_mark.index
         written = self.source.text[start:end].rstrip()  # a block ends where the next one begins
         return self.source.span_at(start, start + len(written))
 
-    def tree(self, node: yaml.Node, depth: int = 0) -> Tree:
-        self.seen += 1
-        if depth > _DEEPEST:
-            raise _TooLargeError(_TOO_DEEP)
-        if self.seen > _LARGEST:
-            raise _TooLargeError(f"its aliases stand for more than {_LARGEST:,} values")
+    def tree(self, node: yaml.Node) -> Tree:
         span = self.span(node)
+        self.seen += 1
+        if any(node is outer for outer in self.around):
+            raise _TooLargeError("an alias stands for something that it is in itself", span)
+        if len(self.around) > _DEEPEST:
+            raise _TooLargeError(_TOO_DEEP, span)
+        if self.seen > _LARGEST:
+            raise _TooLargeError(f"its aliases stand for more than {_LARGEST:,} values", span)
         known = self._check_tag(node, span)
-        if isinstance(node, yaml.SequenceNode):
-            return Sequence(tuple(self.tree(item, depth + 1) for item in node.value), span)
-        if isinstance(node, yaml.MappingNode):
-            return Mapping(self._entries(node, depth), span)
-        assert isinstance(node, yaml.ScalarNode)
-        return Scalar(_value(node, known), node.value, span)
+        if isinstance(node, yaml.ScalarNode):
+            return Scalar(_value(node, known), node.value, span)
+        self.around.append(node)
+        try:
+            if isinstance(node, yaml.MappingNode):
+                return Mapping(self._entries(node), span)
+            return Sequence(tuple(self.tree(item) for item in node.value), span)
+        finally:
+            self.around.pop()
 
-    def _entries(self, node: yaml.MappingNode, depth: int) -> tuple[Entry, ...]:
+    def _entries(self, node: yaml.MappingNode) -> tuple[Entry, ...]:
         own: list[Entry] = []
         merged: list[Entry] = []
         for key, value in node.value:
-            tree = self.tree(value, depth + 1)
+            tree = self.tree(value)
             if key.tag == _YAML + "merge":
                 merged += self._merged(tree)
             elif isinstance(key, yaml.ScalarNode):
                 own.append(Entry(str(key.value), self.span(key), tree))
             else:
-                found = describe(self.tree(key, depth + 1))
+                found = describe(self.tree(key))
                 self.sink.error("E106", f"expected a name as key, found {found}", self.span(key))
         # `<<: *defaults`: what is written here wins, then what is merged first.
         taken = {e.key for e in own}

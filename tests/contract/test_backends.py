@@ -236,3 +236,19 @@ def test_the_reference_gives_the_same_values_whatever_the_chunk(seed: int) -> No
     a = small.expected_counts(parameters, Table(rows))
     b = large.expected_counts(parameters, Table(rows))
     assert a.weights == pytest.approx(b.weights, rel=1e-12, abs=1e-12)
+
+
+def test_the_reference_needs_no_more_memory_for_more_rows() -> None:
+    import tracemalloc
+
+    graph = random_circuit(4, variables=12, depth=7, binary_only=True)
+    engine, parameters = opened("numpy", graph, chunk_mb=1.0)
+    peaks = []
+    for rows in (5_000, 50_000):
+        table = Table(random_rows(1, graph.graph["columns"], rows, 0.0))
+        tracemalloc.start()
+        engine.expected_counts(parameters, table)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    per_row = 45_000 * 8 * 4  # log-likelihoods and their weighted sum: a few numbers a row
+    assert peaks[1] < peaks[0] + per_row

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from spnc.cli import main
+from spnc.data.options import DataOptions
 from spnc.diagnostics import Sink, Source
+from spnc.registry import LEARNERS
 from spnc.spec.read import recipe_from
-from spnc.spec.recipe import Recipe
+from spnc.spec.recipe import Component, Recipe
 from spnc.spec.write import write_dsl, write_yaml
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
@@ -128,6 +130,31 @@ def test_comments_survive_wherever_they_stand(text: str, own: str, to: str) -> N
 def test_formatting_twice_is_formatting_once(text: str, own: str, to: str) -> None:
     once = write(read(text, own), to)
     assert write(read(once, to), to) == once
+
+
+ODD = ["a.csv", "a", "yes", "1", "1e5", "seed", "it's", 'say "hi"', "a # b", "a: b", "- a", "é b"]
+ODD += ["a,b", "[a]", "{a}", "a--b", "2x", "2024-01-01", "a/b.csv", "C:\\x", "*a", "!t", " a", "?"]
+
+
+@pytest.mark.parametrize("to", ["yaml", "dsl"])
+@pytest.mark.parametrize("text", ODD)
+def test_odd_texts_are_quoted_where_they_have_to_be(text: str, to: str) -> None:
+    learner = LEARNERS["circuit"](file=text)
+    recipe = Recipe(
+        model=text,
+        data=DataOptions(source=text, missing=(text, "")),
+        forest=(Component(learner=learner),),
+    )
+    assert read(write(recipe, to), to) == recipe
+
+
+@pytest.mark.parametrize("to", ["yaml", "dsl"])
+@pytest.mark.parametrize("number", [0.0, 1e-300, 1e-7, 0.1, 1 / 3, 5e6, 1e22])
+def test_numbers_keep_every_bit(number: float, to: str) -> None:
+    forest = (Component(learner=LEARNERS["extra-spn"]()),)
+    data = DataOptions(source="builtin:asia")
+    recipe = Recipe(model="m", data=data, forest=forest, smoothing=number)
+    assert read(write(recipe, to), to) == recipe
 
 
 def test_options_stay_in_the_order_in_which_they_were_written() -> None:

@@ -85,7 +85,7 @@ def test_the_installed_copy_works_far_from_the_source(installed: Path, tmp_path:
     assert json.loads(compiled)["ok"]
     assert (tmp_path / "tiny.spnc").is_file()
 
-    explained = run("-m", "spnc", "explain", "E204", cwd=tmp_path, path=installed)
+    explained = run("-m", "spnc", "explain", "E301", cwd=tmp_path, path=installed)
     assert len(explained.splitlines()) > 3
 
 

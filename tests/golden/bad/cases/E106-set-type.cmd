@@ -1,0 +1,1 @@
+spnc check cases/good.yaml --set seed=seven --set 'optimizer.stop={rule: variance, window: x}'

@@ -1,0 +1,1 @@
+spnc train cases/good.yaml --seed -1 --out run

@@ -1,0 +1,1 @@
+spnc check cases/good.yaml --backend nunpy

@@ -1,0 +1,1 @@
+spnc check cases/good.yaml --set forest.3.beta=0.5 --set forest.first.beta=0.5

@@ -1,0 +1,1 @@
+spnc check cases/good.yaml --set 'model=[a' --set 'seed=# 3'

@@ -1,0 +1,1 @@
+spnc check cases/god.yaml

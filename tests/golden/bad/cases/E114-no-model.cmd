@@ -1,0 +1,1 @@
+spnc check shared/wether.spnc

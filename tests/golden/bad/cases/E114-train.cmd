@@ -1,0 +1,1 @@
+spnc train specs/E999.yaml

@@ -1,0 +1,1 @@
+spnc train shared/weather.spnc

@@ -1,0 +1,1 @@
+spnc compile cases/good.yaml --dump nonsense

@@ -1,0 +1,1 @@
+spnc format shared/weather.spn --to yaml

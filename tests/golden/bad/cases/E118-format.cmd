@@ -1,0 +1,1 @@
+spnc format cases/good.yaml --to json

@@ -1,0 +1,1 @@
+spnc explain E999

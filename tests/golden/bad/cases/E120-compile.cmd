@@ -1,0 +1,1 @@
+spnc compile shared/weather.spn -o cases/good.yaml/model.spnc

@@ -1,0 +1,1 @@
+spnc format shared/weather.spn -o cases/good.yaml/circuit.json

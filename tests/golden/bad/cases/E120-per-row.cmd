@@ -1,0 +1,1 @@
+spnc eval shared/weather.spnc shared/weather.csv --per-row cases/good.yaml/rows.csv

@@ -1,0 +1,1 @@
+spnc compile specs/E206-in-a-circuit.yaml

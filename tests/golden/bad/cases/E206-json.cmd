@@ -1,0 +1,1 @@
+spnc check circuits/E206-weights.spn --json

@@ -1,0 +1,1 @@
+spnc inspect cases/public.yaml

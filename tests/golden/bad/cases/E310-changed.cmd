@@ -1,0 +1,1 @@
+SPNC_DATA=shared/changed spnc data show debd:nltcs

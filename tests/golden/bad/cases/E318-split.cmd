@@ -1,0 +1,1 @@
+spnc eval shared/weather.spnc shared/weather.csv --split test

@@ -1,0 +1,1 @@
+spnc train cases/never.yaml --out run

@@ -1,0 +1,2 @@
+spnc train cases/weather.yaml --out run
+spnc train cases/weather.yaml --out run --resume

@@ -1,0 +1,1 @@
+spnc train cases/locked.yaml --out run

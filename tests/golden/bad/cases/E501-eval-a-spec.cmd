@@ -1,0 +1,1 @@
+spnc eval cases/good.yaml shared/weather.csv

@@ -1,0 +1,1 @@
+spnc train cases/constant.yaml --out run

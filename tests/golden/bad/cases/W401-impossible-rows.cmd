@@ -1,0 +1,1 @@
+spnc train cases/dry.yaml --out run

@@ -1,0 +1,1 @@
+spnc compile cases/locked-versions.yaml

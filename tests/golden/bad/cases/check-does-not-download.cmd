@@ -1,0 +1,1 @@
+spnc check cases/public.yaml
