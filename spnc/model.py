@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from spnc import passes
 from spnc.atomic import write_bytes
 from spnc.backends import Backend, Engine
-from spnc.data.dataset import Column, Table
+from spnc.data.dataset import Column, ColumnKind, Table
 from spnc.diagnostics import Sink, counted, listed
 from spnc.graph.nodes import Graph
 from spnc.lift import lift
@@ -188,8 +188,7 @@ def read_model(path: Path, sink: Sink) -> Model | None:
         model = _from_parts(about, tensors)
         problems = list(model.program.problems(model.parameters))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        missing = isinstance(error, KeyError)
-        problems = [f"there is no {error}" if missing else f"{type(error).__name__}: {error}"]
+        problems = [f"there is no {error}" if isinstance(error, KeyError) else str(error)]
     if problems:
         message, help = (
             "the model's arrays do not fit together",
@@ -201,6 +200,16 @@ def read_model(path: Path, sink: Sink) -> Model | None:
 
 
 def _from_parts(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Model:
+    """The model of a file's parts. Raises all kinds of errors if they are not what they should."""
+    if not (
+        isinstance(about["name"], str)
+        and isinstance(about["provenance"], dict)
+        and all(type(about[key]) is int for key in ("root", "layers"))
+        and all(_are(column, str, str, int) and column[2] >= 2 for column in about["columns"])
+        and all(column[1] in get_args(ColumnKind) for column in about["columns"])
+        and all(_are(leaf, str, int, int) for leaf in about["leaves"])
+    ):
+        raise ValueError("its description is not that of a model")
     columns = tuple(Column(name, kind, states) for name, kind, states in about["columns"])
     leaves = tuple(
         LeafTable(distribution, states, first, tensors[f"leaves.{i}.variables"])
@@ -215,6 +224,18 @@ def _from_parts(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Mode
         start += len(starts)
         edge += len(children)
     tables = tuple(tensors[f"leaves.{i}.parameters"] for i in range(len(leaves)))
+    for leaf, table in zip(leaves, tables, strict=True):
+        width = leaf.states if leaf.kind.arity is None else leaf.kind.arity
+        if table.ndim != 2 or table.shape[1] != width:
+            raise ValueError(f"a table of {leaf.distribution} leaves has the wrong shape")
+        inside = [v for v in leaf.variables.tolist() if 0 <= v < len(columns)]
+        if any(columns[v].states != leaf.states for v in inside):
+            raise ValueError("a leaf has not as many states as its column")
     program = Program(columns, leaves, tuple(segments), about["root"], about["layers"])
     parameters = Parameters(tensors["weights"], tables)
     return Model(about["name"], program, parameters, about["provenance"])
+
+
+def _are(values: Any, *types: type) -> bool:
+    """Whether a list holds values of just these types."""
+    return isinstance(values, list) and [type(v) for v in values] == list(types)

@@ -53,6 +53,7 @@ GOOD = [p for kind in ("specs", "circuits") for p in inputs(f"good/{kind}")]
 def _same_everywhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch) -> None:
     """No network, no colours, and nothing of this machine's datasets."""
     monkeypatch.setenv("SPNC_DEBD_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setenv("SPNC_CACHE", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.delenv("SPNC_DATA", raising=False)
 

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.api import read_thing
     from spnc.checking import check_recipe
     from spnc.cli.output import complain
-    from spnc.diagnostics import Sink
+    from spnc.diagnostics import Sink, counted
     from spnc.model import Model
     from spnc.spec.recipe import Recipe
 
@@ -34,9 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
         notes = check_recipe(thing, sink)
         sink.stop()
     elif isinstance(thing, Model):
-        what = f"a valid model of {thing.program.edges:,} edges"
+        what = f"a valid model of {counted(thing.program.edges, 'edge')}"
     else:
-        what = f"a valid circuit of {len(thing):,} nodes and {thing.number_of_edges():,} edges"
+        edges = counted(thing.number_of_edges(), "edge")
+        what = f"a valid circuit of {counted(len(thing), 'node')} and {edges}"
     if arguments.json:
         found = [d.as_json() for d in sink.diagnostics]
         print(json.dumps({"ok": True, "diagnostics": found}, indent=2))
