@@ -15,7 +15,8 @@ import spnc
 from spnc.diagnostics import Sink, Source
 from spnc.graph.interchange import to_networkx, to_node_link
 from spnc.spec.read import read_recipe, recipe_from
-from spnc.spec.write import write_dsl, write_yaml
+from spnc.spec.write_dsl import write_dsl
+from spnc.spec.write_yaml import write_yaml
 
 SPECS = Path(__file__).resolve().parent.parent / "specs"
 

@@ -86,6 +86,8 @@ def read_thing(thing: Any, sink: Sink, settings: Sequence[str] = ()) -> Recipe |
         found = from_networkx(thing, sink)
     if isinstance(found, DiGraph):
         checks.check(found, sink)
+    elif isinstance(found, Model):
+        checks.check(found.graph(), sink)
     sink.stop()
     return found  # type: ignore[no-any-return]
 

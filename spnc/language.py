@@ -87,6 +87,22 @@ def _end_at_word(terminal: lark.lexer.TerminalDef) -> None:
         terminal.priority = 1  # before names, which it also looks like
 
 
+KEYWORDS = ("circuit", "variables", "root")  # in a circuit, a name that is one has to be quoted
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*")  # as in the grammar
+
+
+def quoted(text: str) -> str:
+    """A text in quotes; a quote inside is doubled."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def unquoted(text: str) -> str:
+    """What a quoted text, or a bare name, stands for."""
+    if text[:1] not in ('"', "'"):
+        return text
+    return text[1:-1].replace(text[0] * 2, text[0])
+
+
 def opens_circuit(text: str) -> bool:
     """Whether a text of the language is a circuit; otherwise it is a recipe."""
     for line in text.splitlines():

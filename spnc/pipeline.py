@@ -31,7 +31,7 @@ from spnc.model import Model
 from spnc.program import Parameters, Program
 from spnc.spec.recipe import Recipe
 from spnc.spec.relocate import relocated
-from spnc.spec.write import write_yaml
+from spnc.spec.write_yaml import write_yaml
 from spnc.streams import stream
 from spnc.training import Fit, Fitted, State
 from spnc.watch import Watch

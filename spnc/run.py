@@ -20,7 +20,7 @@ from spnc.pipeline import Compiled, Trained, versions
 from spnc.program import Parameters
 from spnc.spec.recipe import Lock, Recipe
 from spnc.spec.relocate import relocated
-from spnc.spec.write import write_yaml
+from spnc.spec.write_yaml import write_yaml
 from spnc.training import Record, State
 
 CHECKPOINT_SECONDS = 30.0

@@ -85,7 +85,7 @@ def fetch(
     Reports an unknown name (E301), a failed download (E309) and wrong content (E310), then None.
     """
     if name not in DEBD_SHA256:
-        hint = did_you_mean(name, DEBD_SHA256)
+        hint = did_you_mean(f"debd:{name}", [f"debd:{known}" for known in DEBD_SHA256])
         sink.error("E301", f"there is no dataset `debd:{name}`", span, help=hint)
         return None
     contents: dict[str, bytes] = {}

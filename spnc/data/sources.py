@@ -76,7 +76,7 @@ def read_source(
     if scheme == "builtin":
         if name in BUILTINS:
             return Found(source, {WHOLE: BUILTINS[name].table()}, published=True)
-        hint = did_you_mean(name, BUILTINS)
+        hint = did_you_mean(source, [f"builtin:{known}" for known in BUILTINS])
         sink.error("E301", f"there is no dataset `{source}`", span, help=hint)
         return None
     near = nearest(scheme, SCHEMES)

@@ -10,7 +10,7 @@ import lark
 from spnc.diagnostics import Sink, Source, Span
 from spnc.graph.assemble import Draft, DraftEdge, DraftNode, DraftVariable, Place, assemble
 from spnc.graph.nodes import Graph, Leaf, Sum, children_first, find_root, payloads
-from spnc.language import parse, span_of
+from spnc.language import KEYWORDS, NAME, parse, quoted, span_of, unquoted
 
 
 def read_circuit_text(source: Source, sink: Sink) -> Graph | None:
@@ -33,22 +33,22 @@ class _Reader:
         for item in tree.children:
             self._report_repeated(item, first)
             if item.data == "title":
-                self.result.name = str(item.children[0])
+                self.result.name = unquoted(str(item.children[0]))
                 self.result.place = self._at(item)
             elif item.data == "variables":
                 for v in item.children:
                     self._variable(v)
             elif item.data == "root":
-                self.result.root = str(item.children[0])
+                self.result.root = unquoted(str(item.children[0]))
                 self.result.root_place = self._at(item.children[0])
             else:
-                name, expression = str(item.children[0]), item.children[1]
+                name, expression = unquoted(str(item.children[0])), item.children[1]
                 if first.setdefault(f"node {name}", item) is item:
                     self._expression(name, expression)
                 else:  # `assemble` reports it; what it is made of does not count
                     self.result.nodes.append(DraftNode(name, "product", self._at(expression)))
                     words = expression.scan_values(lambda part: isinstance(part, lark.Token))
-                    self.result.mentioned |= {str(word) for word in words}
+                    self.result.mentioned |= {unquoted(str(word)) for word in words}
         return self.result
 
     def _report_repeated(self, item: lark.Tree[Any], first: dict[str, lark.Tree[Any]]) -> None:
@@ -71,7 +71,7 @@ class _Reader:
     def _variable(self, item: lark.Tree[Any]) -> None:
         name, kind, states = item.children
         text = str(kind) if states is None else f"{kind}({states})"
-        self.result.variables.append(DraftVariable(str(name), text, self._at(item)))
+        self.result.variables.append(DraftVariable(unquoted(str(name)), text, self._at(item)))
 
     def _expression(self, name: str, item: lark.Tree[Any]) -> None:
         place = self._at(item)
@@ -87,7 +87,7 @@ class _Reader:
                     name,
                     "leaf",
                     place,
-                    variable=str(variable),
+                    variable=unquoted(str(variable)),
                     distribution=str(distribution),
                     parameters=named if named else [value for _, value in given],
                     complaint=complaint,
@@ -123,7 +123,7 @@ class _Reader:
 
     def _factor(self, parent: str, number: int, item: lark.Token | lark.Tree[Any]) -> str:
         if isinstance(item, lark.Token):
-            return str(item)
+            return unquoted(str(item))
         name = f"{parent}.{number}"
         self._expression(name, item)
         return name
@@ -146,15 +146,16 @@ def write_circuit_text(graph: Graph, name: str) -> str:
     """The graph as circuit text, which reads back to an equal one. Children come before parents."""
     columns = graph.graph["columns"]
     node = payloads(graph)
-    lines = [f"circuit {name}", "", "variables {"]
-    lines += [f"  {c.name}: {c}" for c in columns]
+    lines = [f"circuit {_word(name)}", "", "variables {"]
+    written = [_word(c.name) for c in columns]
+    lines += [f"  {name}: {c}" for name, c in zip(written, columns, strict=True)]
     lines += ["}", ""]
     for n in children_first(graph):
         payload = node[n]
         if isinstance(payload, Leaf):
             leaf = payload.distribution
             numbers = ", ".join(repr(x) for x in leaf.row)
-            text = f"{columns[payload.variable].name} ~ {leaf.plugin_name}({numbers})"
+            text = f"{written[payload.variable]} ~ {leaf.plugin_name}({numbers})"
         elif isinstance(payload, Sum):
             edges = graph.succ[n].items()
             text = " + ".join(f"{data['weight']!r} {_word(c)}" for c, data in edges)
@@ -165,4 +166,7 @@ def write_circuit_text(graph: Graph, name: str) -> str:
 
 
 def _word(name: Hashable) -> str:
-    return name if isinstance(name, str) else f"n{name}"
+    """The name of a node or column as the language writes it."""
+    if not isinstance(name, str):
+        return f"n{name}"
+    return name if NAME.fullmatch(name) and name not in KEYWORDS else quoted(name)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spnc import checks
-from spnc.diagnostics import listed
+from spnc.data.dataset import Column
+from spnc.diagnostics import Sink, listed
 from spnc.graph.files import read_circuit
 from spnc.graph.nodes import Graph, Leaf, children_first, find_root, payloads
 from spnc.learners import Lesson
@@ -22,21 +24,24 @@ class Circuit(Options):
 
     def learn(self, lesson: Lesson) -> int | None:
         """Add a copy of the circuit; answer its root, or None if it does not fit the data."""
-        sink = lesson.sink
-        source = read_source(self.base("file") / self.file, sink, self.span_of("file"))
-        before = len(sink.diagnostics)
-        graph = read_circuit(source, sink) if source is not None else None
-        if graph is None:
-            return None
-        checks.check(graph, sink)
-        if len(sink.diagnostics) > before or not self._fits(graph, lesson):
+        graph = self.read(lesson.sink)
+        if graph is None or not self.fits(graph, lesson.columns, lesson.sink):
             return None
         return _copy(graph, lesson)
 
-    def _fits(self, graph: Graph, lesson: Lesson) -> bool:
+    def read(self, sink: Sink) -> Graph | None:
+        """The circuit in the file, or None after reporting why it is not a valid one."""
+        before = len(sink.diagnostics)
+        source = read_source(self.base("file") / self.file, sink, self.span_of("file"))
+        graph = read_circuit(source, sink) if source is not None else None
+        if graph is not None:
+            checks.check(graph, sink)
+        return graph if len(sink.diagnostics) == before else None
+
+    def fits(self, graph: Graph, columns: Sequence[Column], sink: Sink) -> bool:
         """Whether the circuit has just the columns of the data; reports what differs."""
         own = {c.name: c for c in graph.graph["columns"]}
-        data = {c.name: c for c in lesson.columns}
+        data = {c.name: c for c in columns}
         notes = []
         if extra := [n for n in own if n not in data]:
             notes.append(f"not in the data: {listed(extra)}")
@@ -48,7 +53,7 @@ class Circuit(Options):
             if n in data and str(own[n]) != str(data[n])
         ]
         if notes:
-            lesson.sink.error(
+            sink.error(
                 "E222",
                 f"the variables of `{self.file}` are not the columns of the data",
                 self.span_of("file"),

@@ -132,7 +132,7 @@ def bind_value(field: Field, entry: Entry, sink: Sink) -> Any:
     tree = entry.value
     inner, optional = optional_type(field.type)
     says_none = isinstance(tree, Scalar) and (
-        tree.value is None or tree.text.lower() in _NONE_WORDS
+        tree.value is None or (not tree.quoted and tree.text.lower() in _NONE_WORDS)
     )
     registry = field.rule.registry
     if optional and says_none and not (registry is not None and "none" in registry):
@@ -209,8 +209,11 @@ def _convert(kind: Any, rule: Rule, tree: Tree, at: Span, sink: Sink) -> Any:
         return _wrong_type(_expected(kind), tree, sink)
     if origin is typing.Literal:
         known = typing.get_args(kind)
-        if tree.text in known:
-            return tree.text
+        text = tree.text
+        if isinstance(tree.value, bool) and "yes" in known:
+            text = "yes" if tree.value else "no"  # YAML reads these words as truth values
+        if text in known:
+            return text
         sink.error(
             "E108",
             f"`{tree.text}` is not one of {', '.join(known)}",
@@ -220,7 +223,9 @@ def _convert(kind: Any, rule: Rule, tree: Tree, at: Span, sink: Sink) -> Any:
         return FAILED
     value = tree.value
     if kind is str:
-        return tree.text if value is not None else _wrong_type("a text", tree, sink)
+        if value is None or len(tree.text.splitlines()) > 1:
+            return _wrong_type("a text in one line", tree, sink)
+        return tree.text
     if kind is bool:
         return value if isinstance(value, bool) else _wrong_type("true or false", tree, sink)
     if isinstance(value, bool) or not isinstance(value, int | float):

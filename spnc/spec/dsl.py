@@ -8,7 +8,7 @@ from typing import Any
 import lark
 
 from spnc.diagnostics import Sink, Source, Span
-from spnc.language import parse, span_of
+from spnc.language import parse, span_of, unquoted
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
 
 _KEYS = {"version": "spnc", "optimize": "optimizer"}  # statement to key, where they differ
@@ -102,7 +102,7 @@ class _Reader:
             return call if item.children[1] is not None else _word(call.head)
         text = str(item)
         if item.type == "STRING":
-            return Scalar(text[1:-1], text[1:-1], self.span(item))
+            return Scalar(unquoted(text), unquoted(text), self.span(item), quoted=True)
         if item.type == "NUMBER":
             return Scalar(_number(text), text, self.span(item))
         return Scalar(text, text, self.span(item))

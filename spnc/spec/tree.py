@@ -18,6 +18,7 @@ class Scalar:
     value: object
     text: str
     span: Span
+    quoted: bool = False  # then it is that text, and never a word such as none
 
 
 @dataclass(frozen=True, slots=True)

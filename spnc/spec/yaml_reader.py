@@ -109,7 +109,8 @@ class _Reader:
             raise _TooLargeError(f"its aliases stand for more than {_LARGEST:,} values", span)
         known = self._check_tag(node, span)
         if isinstance(node, yaml.ScalarNode):
-            return Scalar(_value(node, known), node.value, span)
+            quoted = node.style in ("'", '"')
+            return Scalar(_value(node, known), node.value, span, quoted)
         self.around.append(node)
         try:
             if isinstance(node, yaml.MappingNode):

@@ -13,7 +13,8 @@ from spnc.diagnostics import Sink, Source
 from spnc.registry import LEARNERS
 from spnc.spec.read import recipe_from
 from spnc.spec.recipe import Component, Recipe
-from spnc.spec.write import write_dsl, write_yaml
+from spnc.spec.write_dsl import write_dsl
+from spnc.spec.write_yaml import write_yaml
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 RECIPES = sorted(p for p in SPECS.rglob("*.yaml"))

@@ -63,6 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
         model, seconds = compiled.model(), compiled.seconds
     elif isinstance(thing, Model):
         model = thing
+        if arguments.dump is not None:
+            graph = thing.graph()
+            dump("forest", graph)
+            passes.run(graph, passes.BEFORE_TRAINING, dump)
     else:
         dump("forest", thing)
         program, parameters = compile_graph(thing, sink, dump)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spnc.cli.arguments import command
+
+if TYPE_CHECKING:
+    from spnc.diagnostics import Sink
 
 
 def add(subparsers: Any) -> None:
@@ -34,7 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model
     from spnc.spec.recipe import Recipe
-    from spnc.spec.write import write_dsl, write_yaml
+    from spnc.spec.write_dsl import write_dsl
+    from spnc.spec.write_yaml import write_yaml
 
     sink = Sink()
     thing = read_thing(arguments.file, sink)
@@ -60,6 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
         sink.stop()
         return 1
+    if not isinstance(thing, Recipe):
+        _mind_comments(arguments, sink)
+        sink.stop()
     complain(sink.diagnostics)
     if arguments.output is not None:
         with writing(arguments.output):
@@ -67,3 +74,21 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(text, end="")
     return 0
+
+
+def _mind_comments(arguments: argparse.Namespace, sink: Sink) -> None:
+    """A circuit's comments and brackets are not kept: say so, and do not write over them."""
+    from spnc.spec.comments import dsl_comments
+
+    source = Path(arguments.file)
+    if source.suffix.lower() != ".spn" or not any(dsl_comments(source.read_text("utf-8"))):
+        return
+    if arguments.output is not None and Path(arguments.output).resolve() == source.resolve():
+        sink.error(
+            "E121",
+            f"formatting would lose the comments of `{source}`",
+            where=str(source),
+            help="write to another file with -o",
+        )
+    else:
+        sink.warning("W101", f"the comments of `{source}` are not in the result", where=str(source))

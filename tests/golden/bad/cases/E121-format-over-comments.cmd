@@ -1,0 +1,1 @@
+spnc format shared/commented.spn -o shared/commented.spn
