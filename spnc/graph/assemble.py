@@ -1,8 +1,7 @@
-"""From named parts, however they were written, to a graph.
+"""From a draft, however it was written, to a graph.
 
-The circuit language, node-link JSON and networkx graphs with plain attributes all become a
-`Draft` first. Assembling it reports what is wrong with names, kinds and parameters; whether the
-result is a valid circuit is for the checks.
+Assembling reports what is wrong with names, kinds and parameters; whether the result is a valid
+circuit is for the checks.
 """
 
 from __future__ import annotations
@@ -10,74 +9,20 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
 from spnc.data.dataset import Column
-from spnc.diagnostics import Sink, Span, counted, did_you_mean, nearest
+from spnc.diagnostics import Sink, counted, did_you_mean, nearest
+from spnc.graph.draft import Draft, DraftNode, Place
 from spnc.graph.nodes import Graph, Leaf, Node, Origin, Product, Sum
 from spnc.leaves import Distribution
 from spnc.registry import LEAVES
 
 _MOST_GUESSES = 20  # looking for similar names takes time when there are many
-Place = Callable[[], Span | None]  # where something was written, worked out only if needed
-
-
-def nowhere() -> None:
-    """The place of what was not written in a text."""
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class DraftVariable:
-    """A declared column: its name, and its type as written."""
-
-    name: str
-    type: str
-    place: Place = nowhere
-
-
-@dataclass(frozen=True, slots=True)
-class DraftNode:
-    """A node as written. `parameters` are those of a leaf's distribution, by position or name."""
-
-    name: Hashable
-    kind: str
-    place: Place = nowhere
-    variable: str | None = None
-    distribution: str | None = None
-    parameters: Sequence[Any] | Mapping[str, Any] = ()
-    complaint: str | None = None  # what the reader found wrong with the parameters
-    rows: float = 0.0
-    tie: Hashable = None
-
-
-@dataclass(frozen=True, slots=True)
-class DraftEdge:
-    """An edge as written."""
-
-    parent: Hashable
-    child: Hashable
-    weight: Any = None
-    place: Place = nowhere
-
-
-@dataclass(eq=False)
-class Draft:
-    """A circuit as written."""
-
-    name: str
-    variables: list[DraftVariable] = field(default_factory=list)
-    nodes: list[DraftNode] = field(default_factory=list)
-    edges: list[DraftEdge] = field(default_factory=list)
-    root: Hashable = None
-    root_place: Place = nowhere
-    place: Place = nowhere
-    mentioned: set[Hashable] = field(default_factory=set)  # by parts that could not be used
 
 
 def assemble(draft: Draft, sink: Sink) -> Graph:

@@ -17,16 +17,8 @@ from typing import Any
 import networkx as nx
 
 from spnc.diagnostics import Sink, Source, Span
-from spnc.graph.assemble import (
-    Draft,
-    DraftEdge,
-    DraftNode,
-    DraftVariable,
-    Place,
-    as_number,
-    assemble,
-    nowhere,
-)
+from spnc.graph.assemble import as_number, assemble
+from spnc.graph.draft import Draft, DraftEdge, DraftNode, DraftVariable, Place, nowhere
 from spnc.graph.nodes import Graph, Leaf, Node, find_root, payloads
 
 _MOST_SHAPE_PROBLEMS = 10

@@ -8,7 +8,8 @@ from typing import Any
 import lark
 
 from spnc.diagnostics import Sink, Source, Span
-from spnc.graph.assemble import Draft, DraftEdge, DraftNode, DraftVariable, Place, assemble
+from spnc.graph.assemble import assemble
+from spnc.graph.draft import Draft, DraftEdge, DraftNode, DraftVariable, Place
 from spnc.graph.nodes import Graph, Leaf, Sum, children_first, find_root, payloads
 from spnc.language import KEYWORDS, NAME, parse, quoted, span_of, unquoted
 
