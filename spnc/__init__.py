@@ -43,6 +43,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("spnc-forest")
     if name not in _HOMES:
         raise AttributeError(f"module 'spnc' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 from networkx import DiGraph
 
 from spnc import checks
-from spnc.diagnostics import Diagnostic, InputError, Sink, Source, in_reading_order
+from spnc.checking import check_recipe
+from spnc.diagnostics import Diagnostic, InputError, Sink, in_reading_order
 from spnc.graph.files import read_circuit
 from spnc.graph.interchange import from_networkx, from_node_link
 from spnc.graph.nodes import Graph
 from spnc.model import Model, read_model
-from spnc.pipeline import Trained, compile_graph, compile_recipe, train_compiled
+from spnc.pipeline import Trained, compile_recipe, lower_graph, train_compiled
 from spnc.spec.files import kind_of
-from spnc.spec.read import recipe_from
+from spnc.spec.override import refuse
+from spnc.spec.read import read_recipe, recipe_from
+from spnc.spec.recipe import Recipe
 from spnc.textfile import read_source
 
 if TYPE_CHECKING:
     import networkx as nx
-
-    from spnc.spec.recipe import Recipe
 
 
 def check(thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any]) -> list[Diagnostic]:
@@ -32,14 +33,27 @@ def check(thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any]) -> list[Diagn
     """
     sink = Sink()
     try:
-        read_thing(thing, sink)
+        check_thing(thing, sink)
     except InputError as error:
         return list(error.diagnostics)
     return in_reading_order(sink.diagnostics)
 
 
+def check_thing(
+    thing: Any, sink: Sink, settings: Sequence[str] | str = ()
+) -> tuple[Recipe | Graph | Model, list[str]]:
+    """What was given, all of it looked at, and lines about what was and was not; stops at errors.
+
+    For a spec, that includes the data and the circuits that it names, as far as they are here.
+    """
+    found = read_thing(thing, sink, settings)
+    notes = check_recipe(found, sink) if isinstance(found, Recipe) else []
+    sink.stop()
+    return found, notes
+
+
 def compile(
-    thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any], settings: Sequence[str] = ()
+    thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any], settings: Sequence[str] | str = ()
 ) -> Model:
     """The model of a spec before training, or of a circuit. Raises `InputError`.
 
@@ -51,18 +65,20 @@ def compile(
     if isinstance(found, Model):
         return found
     if isinstance(found, DiGraph):
-        program, parameters = compile_graph(found, sink)
+        program, parameters = lower_graph(found)
         return Model(str(found.graph.get("name", "circuit")), program, parameters)
     return compile_recipe(found, sink).model()
 
 
-def train(spec: str | Path, settings: Sequence[str] = ()) -> Trained:
+def train(spec: str | Path, settings: Sequence[str] | str = ()) -> Trained:
     """The trained model of a spec, with its history and scores. Raises `InputError`.
 
     Nothing is written; `spnc train` on the command line keeps a run folder.
     """
     sink = Sink()
-    recipe = read_recipe_only(spec, sink, settings)
+    recipe = read_recipe(Path(spec), sink, as_settings(settings))
+    sink.stop()
+    assert recipe is not None
     return train_compiled(compile_recipe(recipe, sink), sink)
 
 
@@ -75,15 +91,20 @@ def load(path: str | Path) -> Model:
     return model
 
 
-def read_thing(thing: Any, sink: Sink, settings: Sequence[str] = ()) -> Recipe | Graph | Model:
+def read_thing(
+    thing: Any, sink: Sink, settings: Sequence[str] | str = ()
+) -> Recipe | Graph | Model:
     """A recipe, a checked graph or a model from whatever a user may have; stops at errors."""
     found: Any
+    settings = as_settings(settings)
     if isinstance(thing, str | Path):
         found = _read_file(Path(thing), sink, settings)
     elif isinstance(thing, Mapping):
         found = from_node_link(thing, sink)
     else:
         found = from_networkx(thing, sink)
+    if not isinstance(found, Recipe) and found is not None:
+        refuse(settings, sink)
     if isinstance(found, DiGraph):
         checks.check(found, sink)
     elif isinstance(found, Model):
@@ -92,14 +113,9 @@ def read_thing(thing: Any, sink: Sink, settings: Sequence[str] = ()) -> Recipe |
     return found  # type: ignore[no-any-return]
 
 
-def read_recipe_only(path: str | Path, sink: Sink, settings: Sequence[str] = ()) -> Recipe:
-    """The recipe in a spec file; anything else is an error."""
-    is_model = Path(path).suffix.lower() == ".spnc"  # not a text, and said so by `recipe_from`
-    source = Source(str(path), "") if is_model else read_source(Path(path), sink)
-    recipe = recipe_from(source, sink, settings) if source is not None else None
-    sink.stop()
-    assert recipe is not None
-    return recipe
+def as_settings(settings: Sequence[str] | str) -> list[str]:
+    """Overrides as a list, also if there is just one."""
+    return [settings] if isinstance(settings, str) else list(settings)
 
 
 def _read_file(path: Path, sink: Sink, settings: Sequence[str]) -> Any:

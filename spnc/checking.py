@@ -5,6 +5,7 @@ from __future__ import annotations
 from spnc.data.load import is_available, load
 from spnc.diagnostics import Sink, counted
 from spnc.learners.circuit import Circuit
+from spnc.lock import check_lock
 from spnc.spec.recipe import Recipe
 
 
@@ -15,6 +16,8 @@ def check_recipe(recipe: Recipe, sink: Sink) -> list[str]:
     """
     here = is_available(recipe.data)
     dataset = load(recipe.data, sink, offline=True) if here else None
+    if dataset is not None:
+        check_lock(recipe, dataset, sink)
     for component in recipe.forest:
         if isinstance(component.learner, Circuit):
             graph = component.learner.read(sink)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from spnc.data.dataset import Dataset
@@ -35,7 +36,8 @@ def grow(
         for _ in range(component.count):
             if progress is not None:
                 progress(index, total)
-            builder.origin = Origin(f"component {index + 1}, {name}", component.span_of("learner"))
+            where = partial(component.span_of, "learner")
+            builder.origin = Origin(f"component {index + 1}, {name}", where)
             lesson = Lesson(
                 dataset.columns,
                 dataset.train,

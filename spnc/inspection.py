@@ -11,12 +11,9 @@ from spnc.program import Program
 def inspect_program(program: Program) -> dict[str, Any]:
     """Plain facts: `model` (totals), `layers` (leaves are layer 1) and `scopes` by size."""
     layer = [1] * program.nodes
-    scope = [0] * program.nodes
+    scope = program.scopes()
     kind = ["leaves"] * program.nodes
     edges = [0] * program.nodes
-    for table in program.leaves:
-        for offset, variable in enumerate(table.variables.tolist()):
-            scope[table.first + offset] = 1 << variable
     for segment in program.segments:
         children, starts = segment.children.tolist(), segment.starts.tolist()
         for offset, n in enumerate(range(segment.first, segment.last)):
@@ -24,8 +21,6 @@ def inspect_program(program: Program) -> dict[str, Any]:
             kind[n] = "sums" if segment.is_sum else "products"
             layer[n] = 1 + max(layer[c] for c in own)
             edges[n] = len(own)
-            for c in own:
-                scope[n] |= scope[c]
     by_layer = _grouped(layer, kind)
     by_size = _grouped([s.bit_count() for s in scope], kind)
     down: dict[int, int] = defaultdict(int)

@@ -153,6 +153,10 @@ def _report(
 ) -> str | None:
     """Report one syntax error; answer the text without it, so that parsing can go on, or None."""
     if isinstance(error, lark.exceptions.UnexpectedToken):
+        if (stray := _stray_name(error, text)) is not None:
+            span = span_of(source, stray)
+            sink.error("E102", f"`{stray}` does not fit here", span)
+            return _without_statement(text, start, span.line)
         at_end = error.token.type == "$END"
         offset = len(text.rstrip()) if at_end else error.token.start_pos or 0
         expected = error.accepts or error.expected
@@ -164,7 +168,10 @@ def _report(
     begins = _STATEMENT[start].match(source.lines[line - 1]) is not None
 
     opened = _open_at(text, offset)
-    if opened is not None and (at_end or begins):
+    entry = opened is not None and text[opened] != "{" and text[offset : offset + 1] == "}"
+    if isinstance(error, lark.exceptions.UnexpectedToken):
+        entry |= error.token.type == "TIMES"  # the next entry of a block, or its end
+    if opened is not None and (at_end or begins or entry):
         span = source.span_at(opened, opened + 1)
         if at_end or span.line < line:
             bracket = text[opened]
@@ -217,6 +224,20 @@ def _report(
             help = "names are made of a to z, A to Z, digits, `_`, and `-` or `.` between them"
     sink.error("E102", message, span, help=help)
     return _without_statement(text, start, line)
+
+
+def _stray_name(error: lark.exceptions.UnexpectedToken, text: str) -> lark.Token | None:
+    """A word too many at the end of a line, which was taken for the beginning of a definition.
+
+    In `a = 0.5 b c`, `c` is read as the next node's name, and the trouble shows a line later.
+    """
+    name = error.token_history[-1] if error.token_history else None
+    if not isinstance(name, lark.Token) or error.accepts != {"EQUAL"}:
+        return None
+    start, next_start = name.start_pos or 0, error.token.start_pos
+    begins_line = not text[text.rfind("\n", 0, start) + 1 : start].strip()
+    same_line = next_start is not None and "\n" not in text[start:next_start]
+    return None if begins_line or same_line else name
 
 
 @cache

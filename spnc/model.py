@@ -76,7 +76,12 @@ class Model:
 
     def _checked(self, values: ArrayLike) -> NDArray[np.float64]:
         sink = Sink()
-        array = np.asarray(values, dtype=np.float64)
+        try:
+            array = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            sink.error("E505", "the values are not numbers", help="NaN stands for a missing value")
+            sink.stop()
+            raise
         if array.ndim == 1:
             array = array[None, :]
         if array.ndim != 2 or array.shape[1] != len(self.columns):
@@ -90,7 +95,8 @@ class Model:
             sink.stop()
         for i, column in enumerate(self.columns):
             cells = array[:, i]
-            good = np.isnan(cells) | ((cells >= 0) & (cells < column.states) & (cells % 1 == 0))
+            whole = np.floor(cells) == cells
+            good = np.isnan(cells) | ((cells >= 0) & (cells < column.states) & whole)
             if not good.all():
                 row = int(np.argmin(good))
                 bad = counted(int((~good).sum()), "value")

@@ -9,15 +9,11 @@ that is an error.
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from importlib.metadata import version
+from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from spnc import checks, passes
 from spnc.backends import Backend, Score
@@ -26,12 +22,11 @@ from spnc.data.load import load
 from spnc.diagnostics import Sink
 from spnc.forest import crown, grow
 from spnc.graph.nodes import Graph
+from spnc.lock import check_lock, recipe_text, versions
 from spnc.lower import lower
 from spnc.model import Model
 from spnc.program import Parameters, Program
 from spnc.spec.recipe import Recipe
-from spnc.spec.relocate import relocated
-from spnc.spec.write_yaml import write_yaml
 from spnc.streams import stream
 from spnc.training import Fit, Fitted, State
 from spnc.watch import Watch
@@ -76,7 +71,7 @@ def compile_recipe(
         dataset = load(recipe.data, sink, progress=watch.progress)
         sink.stop()
         assert dataset is not None
-        _check_lock(recipe, dataset, sink)
+        check_lock(recipe, dataset, sink)
         sink.stop()
 
     watch.stage("learning structure")
@@ -100,14 +95,14 @@ def compile_recipe(
         graph = crown(forest)
         if dump is not None:
             dump("forest", graph)
-        program, parameters = compile_graph(graph, sink, dump)
+        checks.check(graph, sink)
+        sink.stop()
+        program, parameters = lower_graph(graph, dump)
     return Compiled(recipe, dataset, program, parameters, seconds)
 
 
-def compile_graph(graph: Graph, sink: Sink, dump: Dump | None = None) -> tuple[Program, Parameters]:
-    """Checks, passes and lowering of a graph, wherever it comes from."""
-    checks.check(graph, sink)
-    sink.stop()
+def lower_graph(graph: Graph, dump: Dump | None = None) -> tuple[Program, Parameters]:
+    """Passes and lowering of a checked graph, wherever it comes from."""
     return lower(passes.run(graph, passes.BEFORE_TRAINING, dump))
 
 
@@ -159,14 +154,7 @@ def train_compiled(
 
     seconds["total"] = sum(seconds.values())
     metrics = {
-        "splits": {
-            name: {
-                "rows": splits[name].rows,
-                "avg_ll": score.average if score.possible else None,
-                "impossible_rows": int(score.impossible),
-            }
-            for name, score in scores.items()
-        },
+        "splits": {name: score.as_json(splits[name].rows) for name, score in scores.items()},
         "model": model.program.facts(),
         "optimizer": {
             "method": recipe.optimizer.plugin_name,
@@ -182,46 +170,13 @@ def train_compiled(
     return Trained(model, fitted, scores, metrics)
 
 
-def versions() -> str:
-    """What the bits of a result depend on, besides spec, data and seed."""
-    return f"spnc {version('spnc-forest')}, numpy {np.__version__}, python {_python()}"
-
-
-def _python() -> str:
-    return ".".join(platform.python_version_tuple()[:2])
-
-
 def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Model:
-    # File names without their folders: a model's bytes say what it is, not where it was made.
-    recipe = replace(relocated(compiled.recipe, lambda file: file.name), lock=None)
     provenance = {
-        "recipe": write_yaml(recipe, full=True),
+        "recipe": recipe_text(compiled.recipe),
         "data": compiled.dataset.digest(),
         "versions": versions(),
     }
-    return Model(recipe.model, compiled.program, parameters, provenance, backend)
-
-
-def _check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
-    """Data that a lock file names has to be the same; other versions are worth a word."""
-    lock = recipe.lock
-    if lock is None:
-        return
-    if lock.data is not None and lock.data != dataset.digest():
-        sink.error(
-            "E405",
-            "the data is not what this recipe was locked to",
-            lock.span_of("data"),
-            notes=[f"the data now has the SHA-256 {dataset.digest()}"],
-            help="bring the data back, or remove `lock` to train on what is there",
-        )
-    if lock.versions is not None and lock.versions != versions():
-        sink.warning(
-            "W402",
-            "the versions are not those this recipe was locked with",
-            lock.span_of("versions"),
-            notes=[f"in use now: {versions()}", "the result may differ in its last digits"],
-        )
+    return Model(compiled.recipe.model, compiled.program, parameters, provenance, backend)
 
 
 def _report_impossible_rows(scores: dict[str, Score], sink: Sink) -> None:

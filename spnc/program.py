@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from spnc.data.dataset import Column
 from spnc.leaves import Distribution
 from spnc.registry import LEAVES
+from spnc.smoothing import SUM_TOLERANCE
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -122,27 +123,60 @@ class Program:
             "parameters": self.slots - sums + leaf_parameters,
         }
 
+    def scopes(self) -> list[int]:
+        """The columns below every node, as bit sets."""
+        found = [0] * self.nodes
+        for table in self.leaves:
+            for offset, variable in enumerate(table.variables.tolist()):
+                found[table.first + offset] = 1 << variable
+        for segment in self.segments:
+            children, starts = segment.children.tolist(), segment.starts.tolist()
+            for offset, n in enumerate(range(segment.first, segment.last)):
+                for child in children[starts[offset] : starts[offset + 1]]:
+                    found[n] |= found[child]
+        return found
+
     def problems(self, parameters: Parameters) -> Iterator[str]:
         """What is wrong with the arrays: for files that may have been tampered with."""
+        shape = list(self._shape_problems())
+        yield from shape
+        if not shape:
+            yield from self._validity_problems()
+            yield from self._parameter_problems(parameters)
+
+    def _shape_problems(self) -> Iterator[str]:
+        names = [c.name for c in self.columns]
+        if len(set(names)) < len(names) or any(c.states < 2 for c in self.columns):
+            yield "the columns are not well formed"
         seen = 0
         for table in self.leaves:
             if table.distribution not in LEAVES:
                 yield f"unknown leaf distribution {table.distribution!r}"
                 return
-            if table.first != seen:
+            if table.first != seen or len(table) == 0 or table.variables.dtype != np.int64:
                 yield "leaf tables are not consecutive"
+                return
             seen = table.last
-            if len(table) and not _within(table.variables, 0, len(self.columns)):
+            if not _within(table.variables, 0, len(self.columns)):
                 yield "a leaf names a column that does not exist"
+                return
+            own = {self.columns[v] for v in set(table.variables.tolist())}
+            if any(c.states != table.states or c.kind not in table.kind.kinds for c in own):
+                yield "a leaf does not fit its column"
         slot = 0
         for s in self.segments:
             if s.first != seen or s.last <= s.first or len(s.starts) != s.last - s.first + 1:
                 yield "segments are not consecutive"
                 return
+            if s.children.dtype != np.int64 or s.starts.dtype != np.int64:
+                yield "child lists are not whole numbers"
+                return
             if s.starts[0] != 0 or s.starts[-1] != len(s.children) or (np.diff(s.starts) < 1).any():
                 yield "child lists are not well formed"
+                return
             if not _within(s.children, 0, s.first):
                 yield "a node's child does not come before it"
+                return
             if s.is_sum:
                 if s.first_slot != slot:
                     yield "weight slots are not consecutive"
@@ -150,22 +184,38 @@ class Program:
             seen = s.last
         if not 0 <= self.root < seen:
             yield "the root does not exist"
-        if parameters.weights.shape != (slot,):
-            yield f"{parameters.weights.shape} weights for {slot} slots"
-        elif not (np.isfinite(parameters.weights).all() and (parameters.weights >= 0).all()):
+
+    def _validity_problems(self) -> Iterator[str]:
+        scope = self.scopes()
+        for s in self.segments:
+            children, starts = s.children.tolist(), s.starts.tolist()
+            for offset, n in enumerate(range(s.first, s.last)):
+                own = [scope[c] for c in children[starts[offset] : starts[offset + 1]]]
+                if s.is_sum and any(one != scope[n] for one in own):
+                    yield f"sum {n} has children with different variables"
+                elif not s.is_sum and sum(map(int.bit_count, own)) > scope[n].bit_count():
+                    yield f"product {n} has children that share variables"
+        if scope[self.root] != (1 << len(self.columns)) - 1:
+            yield "the root does not model every column"
+
+    def _parameter_problems(self, parameters: Parameters) -> Iterator[str]:
+        weights = parameters.weights
+        if weights.shape != (self.slots,) or weights.dtype != np.float64:
+            yield f"{weights.shape} weights for {self.slots} slots"
+        elif not (np.isfinite(weights).all() and (weights >= 0).all()):
             yield "a weight is negative or not a number"
-        elif slot and not np.allclose(
-            np.add.reduceat(parameters.weights, self.weight_starts[:-1]), 1.0, atol=1e-6
-        ):
-            yield "the weights of a sum do not add up to one"
+        elif self.slots:
+            totals = np.add.reduceat(weights, self.weight_starts[:-1])
+            if (np.abs(totals - 1.0) > SUM_TOLERANCE).any():
+                yield "the weights of a sum do not add up to one"
         if len(parameters.tables) != len(self.leaves):
             yield "leaf parameters are missing"
             return
-        for table, values in zip(self.leaves, parameters.tables, strict=True):
-            if values.ndim != 2 or len(values) != len(table):
+        for leaf, table in zip(self.leaves, parameters.tables, strict=True):
+            if table.dtype != np.float64 or table.ndim != 2 or len(table) != len(leaf):
                 yield "a leaf table has the wrong shape"
-            elif not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
-                yield "a leaf parameter is not a probability"
+            elif not leaf.kind.is_valid(table, leaf.states):
+                yield f"a {leaf.distribution} leaf has invalid parameters"
 
 
 def _within(values: Ints, low: int, high: int) -> bool:

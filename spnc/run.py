@@ -6,9 +6,12 @@ import csv
 import hashlib
 import io
 import json
+import math
 import os
+import re
 import time
 from dataclasses import dataclass, fields, replace
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,8 @@ import numpy as np
 
 from spnc.atomic import write_bytes, write_text
 from spnc.diagnostics import Sink
-from spnc.pipeline import Compiled, Trained, versions
+from spnc.lock import recipe_text, versions
+from spnc.pipeline import Compiled, Trained
 from spnc.program import Parameters
 from spnc.spec.recipe import Lock, Recipe
 from spnc.spec.relocate import relocated
@@ -29,17 +33,33 @@ _FORMAT = "spnc-checkpoint"
 
 @dataclass(eq=False)
 class RunFolder:
-    """Where one training keeps its files. `save_checkpoint` is called on every iteration."""
+    """Where one training keeps its files. `keep` is called on every iteration."""
 
     path: Path
+    sink: Sink
     fingerprint: str = ""
     latest: State | None = None
-    _saved_at: float = 0.0
+    _saved_at: float = -math.inf  # the first iteration is kept at once
 
     @property
     def model(self) -> Path:
         """The trained model."""
         return self.path / "model.spnc"
+
+    @property
+    def metrics(self) -> Path:
+        """How training went, in numbers."""
+        return self.path / "metrics.json"
+
+    @property
+    def history(self) -> Path:
+        """A line per iteration."""
+        return self.path / "history.csv"
+
+    @property
+    def lock(self) -> Path:
+        """The spec that repeats the run."""
+        return self.path / "recipe.lock.yaml"
 
     @property
     def checkpoint(self) -> Path:
@@ -52,33 +72,55 @@ class RunFolder:
         if time.monotonic() - self._saved_at >= CHECKPOINT_SECONDS:
             self.write_checkpoint()
 
-    def write_checkpoint(self) -> None:
-        """Write the latest state, if there is one."""
-        if self.latest is not None:
+    def write_checkpoint(self) -> bool:
+        """Write the latest state, if there is one; training can go on where that fails."""
+        if self.latest is None:
+            return False
+        self._saved_at = time.monotonic()
+        try:
             write_bytes(self.checkpoint, _state_bytes(self.latest, self.fingerprint))
-            self._saved_at = time.monotonic()
+        except OSError as error:
+            if not any(d.code == "W403" for d in self.sink.diagnostics):
+                reason = error.strerror or str(error)
+                self.sink.warning(
+                    "W403",
+                    f"a checkpoint could not be written: {reason}",
+                    where=str(self.checkpoint),
+                    notes=["training went on without"],
+                )
+            return False
+        return True
 
     def begin(self, compiled: Compiled) -> None:
-        """Make the folder, with the lock file in it: from here on the run can be resumed."""
+        """Make the folder, with the lock file in it: from here on the run can be resumed.
+
+        What an earlier run left there is removed, so that no file is of another run.
+        """
         self.fingerprint = _fingerprint(compiled)
-        self._saved_at = time.monotonic()
         self.path.mkdir(parents=True, exist_ok=True)
-        write_text(self.path / "recipe.lock.yaml", lock_text(compiled, self.path))
+        for old in (self.model, self.metrics, self.history):
+            old.unlink(missing_ok=True)
+        write_text(self.lock, lock_text(compiled, self.path))
 
     def finish(self, trained: Trained) -> None:
         """Write the results; the checkpoint has served."""
         trained.model.save(self.model)
         text = json.dumps(trained.metrics, indent=2)
-        write_text(self.path / "metrics.json", text + "\n")
-        write_text(self.path / "history.csv", _history_text(trained.fitted.history))
+        write_text(self.metrics, text + "\n")
+        write_text(self.history, _history_text(trained.fitted.history))
         self.checkpoint.unlink(missing_ok=True)
 
     def read_checkpoint(self, compiled: Compiled, sink: Sink) -> State | None:
-        """The state to go on from, or None after reporting why there is none."""
+        """The state to go on from. None after reporting why there is none, or to start anew:
+
+        a run that was broken off before its first iteration has a lock file and nothing else.
+        """
         from safetensors import SafetensorError, safe_open
 
         where = str(self.checkpoint)
         if not self.checkpoint.is_file():
+            if self.lock.is_file() and not self.model.is_file():
+                return None
             done = "; it is finished" if self.model.is_file() else ""
             sink.error(
                 "E403",
@@ -91,25 +133,25 @@ class RunFolder:
             with safe_open(where, framework="numpy") as file:
                 about = json.loads((file.metadata() or {})[_FORMAT])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            state = _state_from(about, tensors)
+            same = about["fingerprint"] == _fingerprint(compiled)
+            state = _state_from(about, tensors, compiled.parameters) if same else None
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
             sink.error(
                 "E403",
                 "the checkpoint cannot be read",
                 where=where,
-                notes=[str(error).splitlines()[0]],
+                notes=[(str(error) or type(error).__name__).splitlines()[0]],
                 help="train without --resume",
             )
             return None
-        if about["fingerprint"] != _fingerprint(compiled):
+        if state is None:
             sink.error(
                 "E403",
                 "the checkpoint is of another recipe or other data",
                 where=where,
-                help="resume with the recipe that began the run "
-                f"({self.path / 'recipe.lock.yaml'}), or train into another folder",
+                help=f"resume with the recipe that began the run ({self.lock}), or train into "
+                "another folder",
             )
-            return None
         return state
 
 
@@ -118,13 +160,14 @@ def lock_text(compiled: Compiled, folder: Path) -> str:
     lock = Lock(data=compiled.dataset.digest(), versions=versions())
     recipe = relocated(compiled.recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
     head = "# Written by spnc: every option of the run, and what it was made from.\n"
-    return head + write_yaml(replace(recipe, lock=lock), full=True)
+    recipe = replace(recipe, backend=recipe.backend.resolved(), lock=lock)
+    return head + write_yaml(recipe, full=True)
 
 
 def _fingerprint(compiled: Compiled) -> str:
-    """What a checkpoint depends on: circuit, starting parameters, data and prior."""
+    """What a checkpoint belongs to: the recipe, the data, the circuit and where it started."""
     sha = hashlib.sha256(compiled.dataset.digest().encode())
-    sha.update(repr(compiled.recipe.smoothing).encode())
+    sha.update(recipe_text(compiled.recipe).encode())
     for segment in compiled.program.segments:
         sha.update(f"{segment.is_sum} {segment.first} {segment.last}".encode())
         sha.update(segment.starts.tobytes() + segment.children.tobytes())
@@ -150,16 +193,24 @@ def _state_bytes(state: State, fingerprint: str) -> bytes:
     return save(tensors, metadata={_FORMAT: json.dumps(about)})
 
 
-def _state_from(about: dict[str, Any], tensors: dict[str, Any]) -> State:
-    count = sum(name.startswith("tables.") for name in tensors)
-    return State(
-        Parameters(tensors["weights"], tuple(tensors[f"tables.{i}"] for i in range(count))),
-        Parameters(
-            tensors["best.weights"], tuple(tensors[f"best.tables.{i}"] for i in range(count))
-        ),
-        about["best_iteration"],
-        tuple(Record(*row) for row in about["history"]),
-    )
+def _state_from(about: dict[str, Any], tensors: dict[str, Any], like: Parameters) -> State:
+    """The state in a checkpoint, whose arrays must be shaped as the program's parameters are."""
+
+    def parameters(prefix: str) -> Parameters:
+        tables = tuple(tensors[f"{prefix}tables.{i}"] for i in range(len(like.tables)))
+        found = Parameters(tensors[f"{prefix}weights"], tables)
+        pairs = [(found.weights, like.weights), *zip(tables, like.tables, strict=True)]
+        if any(a.shape != b.shape or a.dtype != b.dtype for a, b in pairs):
+            raise ValueError("its arrays do not have the shape of the circuit's parameters")
+        return found
+
+    history = tuple(Record(*row) for row in about["history"])
+    numbers = [about["best_iteration"], *(v for row in about["history"] for v in row)]
+    if not all(v is None or isinstance(v, int | float) for v in numbers):
+        raise ValueError("its history is not made of numbers")
+    if not 0 <= about["best_iteration"] < len(history):
+        raise ValueError("its best iteration is not in its history")
+    return State(parameters(""), parameters("best."), about["best_iteration"], history)
 
 
 def _history_text(history: tuple[Record, ...]) -> str:
@@ -175,12 +226,15 @@ def _cell(value: object) -> str:
     return "" if value is None else repr(value)
 
 
-def default_folder(recipe: Recipe) -> Path:
-    """`runs/NAME`, or the first of `runs/NAME-2`, `-3`, … that is not there yet."""
-    base = Path("runs") / recipe.model
-    number = 1
-    path = base
-    while path.exists():
-        number += 1
-        path = base.with_name(f"{base.name}-{number}")
-    return path
+def default_folder(recipe: Recipe, *, resume: bool) -> Path:
+    """`runs/NAME`, or the first of `runs/NAME-2`, `-3`, … that is not there yet.
+
+    To resume, the latest of these that has a checkpoint.
+    """
+    name = re.sub(r"[^\w.-]+", "-", recipe.model).strip(".-") or "model"
+    candidates = (Path("runs") / (name if i == 1 else f"{name}-{i}") for i in count(1))
+    taken = list(takewhile(lambda path: path.exists(), candidates))
+    if resume:
+        begun = [path for path in taken if RunFolder(path, Sink()).checkpoint.is_file()]
+        return begun[-1] if begun else Path("runs") / name
+    return Path("runs") / (name if not taken else f"{name}-{len(taken) + 1}")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+SUM_TOLERANCE = 1e-9  # how far from one a sum of probabilities may be
 
 
 def smoothed(counts: Floats, alpha: float, fallback: Floats) -> Floats:

@@ -1,8 +1,15 @@
-"""What all tests share: the option that rewrites golden files."""
+"""What all tests share: hypothesis without a clock, and the option that rewrites goldens."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from hypothesis import settings
+
+# A busy machine is not a failure; in CI the examples are the same every time.
+settings.register_profile("spnc", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("spnc")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

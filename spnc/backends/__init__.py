@@ -32,9 +32,16 @@ class Score:
         """For comparing scores over the same rows: fewer impossible rows first, then average."""
         return (-self.impossible, self.average if self.possible > 0 else float("-inf"))
 
+    def as_json(self, rows: int) -> dict[str, Any]:
+        """The score of so many rows, as `metrics.json` and `spnc eval` say it."""
+        average = self.average if self.possible > 0 else None
+        return {"rows": rows, "avg_ll": average, "impossible_rows": int(self.impossible)}
+
     @staticmethod
     def of(log_likelihoods: Floats, weights: Floats) -> Score:
         """The score of rows from their log-likelihoods and weights."""
+        if np.isnan(log_likelihoods).any():
+            raise FloatingPointError("a log-likelihood is not a number")
         possible = log_likelihoods > -np.inf
         total = float((log_likelihoods[possible] * weights[possible]).sum())
         good = float(weights[possible].sum())

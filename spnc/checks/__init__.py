@@ -16,6 +16,7 @@ from spnc.checks import (
     kinds,
     leaves,
     rooted,
+    ties,
     weights,
 )
 from spnc.checks.view import View
@@ -30,6 +31,7 @@ ALL: tuple[Callable[[View], None], ...] = (
     complete.check,
     decomposable.check,
     weights.check,
+    ties.check,
     covering.check,
 )
 
@@ -37,7 +39,8 @@ ALL: tuple[Callable[[View], None], ...] = (
 def check(graph: Graph, sink: Sink) -> None:
     """Report everything that keeps the graph from being a valid circuit."""
     if len(graph) == 0:
-        span = graph.graph.get("place")
+        place = graph.graph.get("place")
+        span = place() if place is not None else None
         sink.error("E217", "the circuit has no nodes", span, help="define at least one leaf")
         return
     view = View(graph, sink)

@@ -8,7 +8,7 @@ from typing import Any
 
 from spnc.data.dataset import Column
 from spnc.diagnostics import Sink, Span
-from spnc.graph.nodes import Graph, Leaf, Node, children_first, payloads, title
+from spnc.graph.nodes import Graph, Leaf, Node, Sum, children_first, payloads, title
 from spnc.graph.scopes import column_names, scopes
 
 
@@ -40,6 +40,12 @@ class View:
         found |= {
             n for n, node in self.node.items() if isinstance(node, Leaf) == bool(self.below[n])
         }
+        width = len(self.columns)
+        found |= {
+            n
+            for n, node in self.node.items()
+            if isinstance(node, Leaf) and not 0 <= node.variable < width
+        }
         if not found and len(self.order) == len(self.node):
             return found
         found |= self.node.keys() - set(self.order)
@@ -47,6 +53,16 @@ class View:
             if n not in found and any(c in found for c in self.below[n]):
                 found.add(n)
         return found
+
+    @cached_property
+    def weightless(self) -> bool:
+        """Whether some edge of a sum has no number for a weight."""
+        sums = (self.below[n] for n, node in self.node.items() if isinstance(node, Sum))
+        return any(
+            not isinstance(data.get("weight"), int | float)
+            for edges in sums
+            for data in edges.values()
+        )
 
     @cached_property
     def tops(self) -> list[Hashable]:

@@ -8,8 +8,7 @@ from spnc.checks.view import View
 from spnc.diagnostics import listed
 from spnc.graph.assemble import as_number
 from spnc.graph.nodes import Product, Sum
-
-TOLERANCE = 1e-9
+from spnc.smoothing import SUM_TOLERANCE
 
 
 def check(view: View) -> None:
@@ -60,7 +59,7 @@ def _check_sum(view: View, n: object, weights: dict[object, object]) -> None:
         )
         return
     total = math.fsum(numbers.values())
-    if abs(total - 1.0) > TOLERANCE:
+    if abs(total - 1.0) > SUM_TOLERANCE:
         notes = [f"weights: {listed([f'{w:g}' for w in numbers.values()])}"]
         help = None
         if total > 0:

@@ -34,7 +34,7 @@ def watching(quiet: bool) -> Iterator[Watch]:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=10),
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[limit]}"),
@@ -67,11 +67,12 @@ class _LiveWatch(Watch):
     def training(self, optimizer: Optimizer) -> None:
         """Training begins, with as many steps as the optimiser allows; it may well stop before."""
         total = getattr(optimizer, "max_iterations", None)
-        self._progress.update(self._task, total=total, completed=0, limit="left, at most")
+        self._progress.update(self._task, total=total, completed=0, limit="left ≤")
 
     def iteration(self, record: Record, best_iteration: int) -> None:
         """Training has come this far."""
-        note = f"iteration {record.iteration}  train {record.train:.4f}"
+        note = f"{record.iteration}: train {record.train:.4f}"
         if record.valid is not None:
-            note += f"  valid {record.valid:.4f} (best at {best_iteration})"
+            best = "*" if record.iteration == best_iteration else " "
+            note += f" valid {record.valid:.4f}{best}"
         self._progress.update(self._task, completed=record.iteration, note=note)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from spnc.data.cells import Numbers, is_header, records
-from spnc.data.raw import MISSING, FileReport, Header, RawTable, default_name
+from spnc.data.options import MISSING
+from spnc.data.raw import FileReport, Header, RawTable, default_name
 from spnc.diagnostics import counted, listed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -26,26 +26,21 @@ class Column:
         return self.kind if self.kind == "binary" else f"categorical({self.states})"
 
 
-@dataclass(frozen=True, eq=False)
 class Table:
     """Rows of numbers, `values[row, column]`, NaN where a cell is missing; a weight per row."""
 
-    values: NDArray[np.float64]
-    weights: NDArray[np.float64] = field(default=None)  # type: ignore[arg-type]
+    __slots__ = ("values", "weights")
 
-    def __post_init__(self) -> None:
-        if self.weights is None:
-            object.__setattr__(self, "weights", np.ones(len(self.values)))
+    def __init__(
+        self, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+    ) -> None:
+        self.values = values
+        self.weights = np.ones(len(values)) if weights is None else weights
 
     @property
     def rows(self) -> int:
         """The number of rows stored."""
         return len(self.values)
-
-    @property
-    def total_weight(self) -> float:
-        """The number of rows that the table stands for."""
-        return float(self.weights.sum())
 
     def distinct(self) -> Table:
         """The distinct rows, sorted, each weighted by how often it occurs (NaN equals NaN)."""

@@ -15,9 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from spnc.atomic import write_bytes
 from spnc.data.dataset import SPLITS
 from spnc.data.debd_hashes import DEBD_SHA256
-from spnc.data.download import DownloadError, download, store
+from spnc.data.download import DownloadError, download
 from spnc.data.files import read_bytes
 from spnc.data.progress import Progress
 from spnc.data.raw import FileReport, RawTable
@@ -174,7 +175,7 @@ def _remote(
         sink.error("E310", message, span, notes=notes, help=hint)
         return None, True
     try:
-        store(cache_folder() / file, content)
+        write_bytes(cache_folder() / file, content)
     except OSError as error:
         message = f"`{file}` was downloaded, but could not be kept: {error.strerror or error}"
         hint = "set SPNC_CACHE to a folder that can be written to"

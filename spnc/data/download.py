@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import http.client
-import os
-import tempfile
 import urllib.error
 import urllib.request
-from pathlib import Path
 
 from spnc.data.progress import Progress
 
@@ -47,17 +44,3 @@ def download(url: str, label: str, progress: Progress | None = None) -> bytes:
     if total is not None and done < total:
         raise DownloadError(f"the connection ended after {done:,} of {total:,} bytes", reached=True)
     return b"".join(parts)
-
-
-def store(path: Path, content: bytes) -> None:
-    """Write the file whole or not at all. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

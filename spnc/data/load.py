@@ -11,9 +11,9 @@ from spnc.data.columns import typed_columns, warn_of_dull_columns
 from spnc.data.dataset import SPLITS, Column, Dataset, Table
 from spnc.data.debd import is_local
 from spnc.data.files import read_file
-from spnc.data.options import DataOptions
+from spnc.data.options import MISSING, DataOptions
 from spnc.data.progress import Progress
-from spnc.data.raw import MISSING, Header, RawTable
+from spnc.data.raw import Header, RawTable
 from spnc.data.sources import SCHEMES, Found, file_path, read_source, split_scheme
 from spnc.diagnostics import Sink
 

@@ -8,6 +8,8 @@ from typing import Literal
 
 from spnc.registry import Conflict, Options, option
 
+MISSING = ("", "?", "NA", "nan", "NaN")
+
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(Options):
@@ -28,9 +30,7 @@ class DataOptions(Options):
     header: Literal["auto", "yes", "no"] = option(
         "auto", "whether the first line of a text file holds column names"
     )
-    missing: tuple[str, ...] = option(
-        ("", "?", "NA", "nan", "NaN"), "cell texts that mean a missing value"
-    )
+    missing: tuple[str, ...] = option(MISSING, "cell texts that mean a missing value")
 
     def conflicts(self) -> Iterator[Conflict]:
         """One way of saying where rows come from, and fractions that add up to one."""

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from spnc.diagnostics import Diagnostic, Sink, counted
 
 Header = Literal["auto", "yes", "no"]
-MISSING: tuple[str, ...] = ("", "?", "NA", "nan", "NaN")
 EACH_CODE_LIMIT = 20
 
 

@@ -11,8 +11,9 @@ from spnc.data.arrays import WHOLE
 from spnc.data.builtin import BUILTINS
 from spnc.data.debd import read_debd
 from spnc.data.files import read_file
+from spnc.data.options import MISSING
 from spnc.data.progress import Progress
-from spnc.data.raw import MISSING, Header, RawTable
+from spnc.data.raw import Header, RawTable
 from spnc.diagnostics import Sink, Span, did_you_mean, nearest
 
 SCHEMES = ("builtin", "debd")

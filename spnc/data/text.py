@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from spnc.data.careful import check_names, parse_careful
 from spnc.data.cells import is_header, records, sniff_delimiter
 from spnc.data.fast import parse_fast
-from spnc.data.raw import MISSING, FileReport, Header, RawTable
+from spnc.data.options import MISSING
+from spnc.data.raw import FileReport, Header, RawTable
 
 _SNIFFED_BYTES = 1 << 16
 

@@ -37,7 +37,7 @@ def assemble(draft: Draft, sink: Sink) -> Graph:
     index = {c.name: i for i, c in enumerate(columns)}
     used = {n.variable for n in draft.nodes}
     unused = [name for name in index if name not in used]
-    graph: Graph = nx.DiGraph(columns=tuple(columns), name=draft.name, place=draft.place())
+    graph: Graph = nx.DiGraph(columns=tuple(columns), name=draft.name, place=draft.place)
     damaged: set[Hashable] = set()
     mentioned = set(draft.mentioned)
     defined: dict[Hashable, DraftNode] = {}
@@ -57,7 +57,8 @@ def assemble(draft: Draft, sink: Sink) -> Graph:
         node = _node(item, index, unused, settled, sink)
         if node is None:
             damaged.add(item.name)
-            node = Product(origin=Origin("", item.place()))
+            settled.add(item.name)
+            node = _stand_in(item)
         graph.add_node(item.name, node=node)
     _connect(draft, graph, defined, damaged, mentioned, sink)
     if draft.root is not None:
@@ -183,7 +184,7 @@ def _node(
     settled: set[Hashable],
     sink: Sink,
 ) -> Node | None:
-    origin = Origin("", item.place())
+    origin = Origin("", item.place)
     if item.kind == "sum":
         return Sum(item.rows, origin, item.tie)
     if item.kind == "product":
@@ -217,6 +218,14 @@ def _node(
         settled.add(item.name)
         distribution = LEAVES["bernoulli"](0.5)  # stands in, so that the scope is known
     return Leaf(index[variable], distribution, item.rows, origin, item.tie)
+
+
+def _stand_in(item: DraftNode) -> Node:
+    """Something of the same kind in place of what could not be made out; it is marked damaged."""
+    origin = Origin("", item.place)
+    if item.kind == "leaf":
+        return Leaf(-1, LEAVES["bernoulli"](0.5), origin=origin)
+    return Product(origin=origin)
 
 
 def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:

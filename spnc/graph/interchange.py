@@ -19,7 +19,7 @@ import networkx as nx
 from spnc.diagnostics import Sink, Source, Span
 from spnc.graph.assemble import as_number, assemble
 from spnc.graph.draft import Draft, DraftEdge, DraftNode, DraftVariable, Place, nowhere
-from spnc.graph.nodes import Graph, Leaf, Node, find_root, payloads
+from spnc.graph.nodes import Graph, Leaf, Node, Product, find_root, payloads
 
 _MOST_SHAPE_PROBLEMS = 10
 _SHAPE = 'a circuit needs "nodes" with "id" and "kind", and "edges" with "source" and "target"'
@@ -36,8 +36,8 @@ def from_networkx(graph: Any, sink: Sink) -> Graph | None:
             help="make a networkx.DiGraph, with edges from parent to child",
         )
         return None
-    if "columns" in graph.graph and all("node" in data for _, data in graph.nodes(data=True)):
-        return graph
+    if "columns" in graph.graph and _is_native(graph):
+        return _native(graph, sink)
     where = _Places(None)
     draft = Draft(str(graph.graph.get("name", "graph")))
     if not _read_attributes(graph.graph, draft, where, sink):
@@ -47,6 +47,26 @@ def from_networkx(graph: Any, sink: Sink) -> Graph | None:
     for parent, child, data in graph.edges(data=True):
         draft.edges.append(DraftEdge(parent, child, data.get("weight")))
     return assemble(draft, sink)
+
+
+def _is_native(graph: Any) -> bool:
+    """Whether the nodes carry the payloads of spnc."""
+    return all(isinstance(data.get("node"), Node) for _, data in graph.nodes(data=True))
+
+
+def _native(graph: Any, sink: Sink) -> Graph | None:
+    """A graph that already has spnc's own payloads, with one edge at most between two nodes."""
+    sound = True
+    root = graph.graph.get("root")
+    if root is not None and root not in graph:
+        sink.error("E214", f"the root `{root}` is not defined")
+        sound = False
+    if graph.is_multigraph():
+        for parent, child in {(n, c) for n, c, key in graph.edges(keys=True) if key}:
+            sink.error("E210", f"node `{child}` is twice a child of `{parent}`")
+            sound = False
+        graph = nx.DiGraph(graph)
+    return graph if sound else None
 
 
 def from_node_link(data: Any, sink: Sink, source: Source | None = None) -> Graph | None:
@@ -133,6 +153,8 @@ def _attributes(payload: Node, columns: Any) -> dict[str, Any]:
             "distribution": leaf.plugin_name,
             "p": p,
         }
+    if not isinstance(payload, Product) and payload.tie is not None:
+        found["tie"] = payload.tie if isinstance(payload.tie, str | int) else str(payload.tie)
     return found | {"rows": payload.rows}
 
 
@@ -161,13 +183,17 @@ def _read_attributes(
 
 def _draft_node(name: Any, attributes: Mapping[str, Any], place: Place) -> DraftNode:
     rows = as_number(attributes.get("rows"))
+    if "p" in attributes:
+        parameters = {"p": attributes["p"]}  # whatever else is there is somebody else's
+    else:  # one of these may have been meant, and is named in the complaint
+        parameters = {k: v for k, v in attributes.items() if k not in _LEAF_KEYS}
     return DraftNode(
         name,
         str(attributes.get("kind", "")),
         place,
         variable=_text(attributes.get("variable")),
         distribution=_text(attributes.get("distribution")),
-        parameters={k: v for k, v in attributes.items() if k not in _LEAF_KEYS},
+        parameters=parameters,
         rows=rows if rows is not None and 0 <= rows < math.inf else 0.0,
         tie=_name(attributes.get("tie")),
     )

@@ -12,8 +12,8 @@ Scopes are not stored: `spnc.graph.scopes` derives them, so that they cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -34,7 +34,13 @@ class Origin:
     """What made a node: a line of a circuit file, or a learner named by a line of a spec."""
 
     text: str
-    span: Span | None = None
+    # Worked out only when somebody asks; it does not make two origins different.
+    place: Callable[[], Span | None] | None = field(default=None, compare=False)
+
+    @property
+    def span(self) -> Span | None:
+        """Where that line stands."""
+        return self.place() if self.place is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +117,9 @@ class Builder:
         else:
             self.graph.add_edge(parent, child, weight=weight)
 
-    def like(self, node: Sum | Product) -> int:
-        """A new childless node with the payload of another, made by the builder's origin."""
-        return self._add(replace(node, origin=self.origin))
+    def like(self, node: Node, **changes: Any) -> int:
+        """A new childless node with the payload of another, but for the builder's origin."""
+        return self._add(replace(node, origin=self.origin, **changes))
 
 
 def payloads(graph: Graph) -> dict[Hashable, Node]:

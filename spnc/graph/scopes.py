@@ -21,7 +21,7 @@ def scopes(graph: Graph, order: Iterable[Hashable]) -> dict[Hashable, int]:
         payload = node[n]
         scope = 0
         if isinstance(payload, Leaf):
-            scope = 1 << payload.variable
+            scope = 1 << max(0, payload.variable)  # what is below 0 is reported elsewhere
         else:
             for child in below[n]:
                 scope |= found[child]

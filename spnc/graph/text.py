@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import lark
@@ -28,8 +27,12 @@ class _Reader:
     def __init__(self, source: Source, sink: Sink) -> None:
         self.source, self.sink = source, sink
         self.result = Draft(source.name)
+        self.given: set[str] = set()
 
     def draft(self, tree: lark.Tree[Any]) -> Draft:
+        self.given = {
+            unquoted(str(item.children[0])) for item in tree.children if item.data == "node"
+        }
         first: dict[str, lark.Tree[Any]] = {}
         for item in tree.children:
             self._report_repeated(item, first)
@@ -115,17 +118,24 @@ class _Reader:
             child = self._factor(name, number, factor)
             self.result.edges.append(DraftEdge(name, child, None, self._at(factor)))
 
+    def _name(self, parent: str, number: int) -> str:
+        """A name for a nested expression that nobody has given to another node."""
+        name = f"{parent}.{number}"
+        while name in self.given:
+            name += "_"
+        return name
+
     def _child(self, parent: str, number: int, product: lark.Tree[Any]) -> str:
         if len(product.children) == 1:
             return self._factor(parent, number, product.children[0])
-        name = f"{parent}.{number}"
+        name = self._name(parent, number)
         self._product(name, product)
         return name
 
     def _factor(self, parent: str, number: int, item: lark.Token | lark.Tree[Any]) -> str:
         if isinstance(item, lark.Token):
             return unquoted(str(item))
-        name = f"{parent}.{number}"
+        name = self._name(parent, number)
         self._expression(name, item)
         return name
 
@@ -149,6 +159,7 @@ def write_circuit_text(graph: Graph, name: str) -> str:
     node = payloads(graph)
     lines = [f"circuit {_word(name)}", "", "variables {"]
     written = [_word(c.name) for c in columns]
+    word = _words(graph)
     lines += [f"  {name}: {c}" for name, c in zip(written, columns, strict=True)]
     lines += ["}", ""]
     for n in children_first(graph):
@@ -159,15 +170,26 @@ def write_circuit_text(graph: Graph, name: str) -> str:
             text = f"{written[payload.variable]} ~ {leaf.plugin_name}({numbers})"
         elif isinstance(payload, Sum):
             edges = graph.succ[n].items()
-            text = " + ".join(f"{data['weight']!r} {_word(c)}" for c, data in edges)
+            text = " + ".join(f"{data['weight']!r} {word[c]}" for c, data in edges)
         else:
-            text = " * ".join(_word(c) for c in graph.succ[n])
-        lines.append(f"{_word(n)} = {text}")
-    return "\n".join([*lines, "", f"root {_word(find_root(graph))}", ""])
+            text = " * ".join(word[c] for c in graph.succ[n])
+        lines.append(f"{word[n]} = {text}")
+    return "\n".join([*lines, "", f"root {word[find_root(graph)]}", ""])
 
 
-def _word(name: Hashable) -> str:
+def _words(graph: Graph) -> dict[Any, str]:
+    """A word for every node: its name, or `n17` for a node that is called 17."""
+    taken = {n for n in graph if isinstance(n, str)}
+    found: dict[Any, str] = {}
+    for n in graph:
+        text = n if isinstance(n, str) else f"n{n}"
+        while not isinstance(n, str) and text in taken:
+            text += "_"
+        taken.add(text)
+        found[n] = _word(text)
+    return found
+
+
+def _word(name: str) -> str:
     """The name of a node or column as the language writes it."""
-    if not isinstance(name, str):
-        return f"n{name}"
     return name if NAME.fullmatch(name) and name not in KEYWORDS else quoted(name)

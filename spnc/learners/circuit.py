@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from spnc import checks
 from spnc.data.dataset import Column
 from spnc.diagnostics import Sink, listed
 from spnc.graph.files import read_circuit
-from spnc.graph.nodes import Graph, Leaf, children_first, find_root, payloads
+from spnc.graph.nodes import Graph, Leaf, Product, children_first, find_root, payloads
 from spnc.learners import Lesson
 from spnc.registry import LEARNERS, Options, option
 from spnc.textfile import read_source
@@ -70,13 +71,13 @@ def _copy(graph: Graph, lesson: Lesson) -> int:
     builder, node = lesson.builder, payloads(graph)
     made: dict[object, int] = {}
     for n in children_first(graph):
+        changes: dict[str, Any] = {}
         payload = node[n]
-        children = graph.succ[n]
         if isinstance(payload, Leaf):
-            variable = position[names[payload.variable]]
-            made[n] = builder.leaf(variable, payload.distribution, payload.rows)
-        else:
-            made[n] = builder.like(payload)
-            for child, data in children.items():
-                builder.connect(made[n], made[child], data.get("weight"))
+            changes["variable"] = position[names[payload.variable]]
+        if not isinstance(payload, Product) and payload.tie is not None:
+            changes["tie"] = (builder.origin, payload.tie)  # ties hold within a component
+        made[n] = builder.like(payload, **changes)
+        for child, data in graph.succ[n].items():
+            builder.connect(made[n], made[child], data.get("weight"))
     return made[find_root(graph)]

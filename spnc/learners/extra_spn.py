@@ -30,7 +30,6 @@ from spnc.learners.leaf_fit import fit_leaves
 from spnc.registry import LEARNERS, Conflict, Options, option
 
 Indices = NDArray[np.intp]
-DEFAULT_GAMMA = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,7 @@ class ExtraSpn(Options):
 
     beta: float = option(0.6, "probability that a random split fails", min=0, below=1)
     gamma: float | None = option(
-        None,
-        "`min_instances` is drawn per component from 1 … rows/gamma; 5 when neither is given",
-        min=1,
+        5.0, "draws `min_instances` per component from 1 … rows/gamma, when that is none", min=1
     )
     min_instances: int | None = option(None, "slices of fewer rows are factorised", min=1)
     rows: Literal["random", "kmeans"] = option("random", "how rows are split")
@@ -63,8 +60,19 @@ class ExtraSpn(Options):
         "retry", "what follows when neither columns nor rows could be split"
     )
 
+    def __post_init__(self) -> None:
+        """With `min_instances` there is nothing to draw: the default of `gamma` gives way."""
+        if self.min_instances is not None and "gamma" not in self.spans:
+            object.__setattr__(self, "gamma", None)
+
     def conflicts(self) -> Iterator[Conflict]:
-        """`min_instances` is what `gamma` would draw."""
+        """Just one of the two says what the smallest slice is."""
+        if self.min_instances is None and self.gamma is None:
+            yield Conflict(
+                "gamma",
+                "neither `gamma` nor `min_instances` is given",
+                "give the smallest slice to split, or `gamma` to draw it",
+            )
         if self.min_instances is not None and self.gamma is not None:
             yield Conflict(
                 "gamma",
@@ -77,8 +85,8 @@ class ExtraSpn(Options):
         rng, builder, table = lesson.rng, lesson.builder, lesson.table
         mu = self.min_instances
         if mu is None:
-            gamma = self.gamma if self.gamma is not None else DEFAULT_GAMMA
-            mu = int(rng.integers(1, max(1, int(table.rows / gamma)) + 1))
+            assert self.gamma is not None
+            mu = int(rng.integers(1, max(1, int(table.rows / self.gamma)) + 1))
 
         def attach(task: _Slice, node: int) -> int:
             if task.parent is not None:
@@ -140,7 +148,8 @@ class ExtraSpn(Options):
                 return None
             return _random_parts(task.rows, self.clusters, lesson.rng)
         block = lesson.table.values[np.ix_(task.rows, task.columns)]
-        labels = kmeans_labels(block, self.clusters, lesson.rng)
+        weights = lesson.table.weights[task.rows]
+        labels = kmeans_labels(block, weights, self.clusters, lesson.rng)
         parts = [task.rows[labels == label] for label in range(self.clusters)]
         parts = [part for part in parts if len(part)]
         return parts if len(parts) > 1 else None
@@ -154,7 +163,12 @@ def _random_parts(items: Indices, count: int, rng: np.random.Generator) -> list[
             return [items[labels == label] for label in range(count) if (labels == label).any()]
 
 
-def kmeans_labels(block: NDArray[np.float64], count: int, rng: np.random.Generator) -> Indices:
+def kmeans_labels(
+    block: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    count: int,
+    rng: np.random.Generator,
+) -> Indices:
     """Cluster labels by k-means, seeded; one thread, so that the bits do not depend on many."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -170,4 +184,4 @@ def kmeans_labels(block: NDArray[np.float64], count: int, rng: np.random.Generat
     model = KMeans(n_clusters=min(count, len(block)), n_init=3, random_state=seed)
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-        return np.asarray(model.fit(block).labels_, dtype=np.intp)
+        return np.asarray(model.fit(block, sample_weight=weights).labels_, dtype=np.intp)

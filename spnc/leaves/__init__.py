@@ -44,6 +44,11 @@ class Distribution(Protocol):
         ...
 
     @staticmethod
+    def is_valid(table: Floats, states: int) -> bool:
+        """Whether a table holds parameters that leaves over so many states can have."""
+        ...
+
+    @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
         """log p(value) for `values[leaf, row]`; zero where the value is missing."""
         ...

@@ -12,8 +12,6 @@ from spnc.data.dataset import Column, ColumnKind
 from spnc.leaves import Floats
 from spnc.registry import LEAVES
 
-_TOLERANCE = 1e-9
-
 
 @LEAVES.register("categorical")
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ class Categorical:
         ]
         if len(self.p) != column.states:
             found.append(f"{len(self.p)} probabilities for {column.states} states")
-        elif not found and abs(sum(self.p) - 1.0) > _TOLERANCE:
+        elif not found and abs(sum(self.p) - 1.0) > smoothing.SUM_TOLERANCE:
             found.append(f"the probabilities sum to {sum(self.p):.10g}, not to 1")
         return found
 
@@ -53,6 +51,15 @@ class Categorical:
     def uniform(states: int) -> tuple[float, ...]:
         """The row of parameters that knows nothing."""
         return (1.0 / states,) * states
+
+    @staticmethod
+    def is_valid(table: Floats, states: int) -> bool:
+        """Whether a table holds probabilities that add up to one, for so many states."""
+        return (
+            table.shape[1] == states
+            and bool(((table >= 0) & (table <= 1)).all())
+            and bool((np.abs(table.sum(axis=1) - 1.0) <= smoothing.SUM_TOLERANCE).all())
+        )
 
     @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:

@@ -8,9 +8,8 @@ finished model nothing moves any more, and all that is equal is shared.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
-from spnc.graph.nodes import Graph, Leaf, Product, Sum, children_first, find_root, payloads
+from spnc.graph.equality import representatives
+from spnc.graph.nodes import Graph, children_first, find_root
 from spnc.passes.edges import redirect
 
 
@@ -26,23 +25,8 @@ def share_equal(graph: Graph) -> Graph:
 
 def _share(graph: Graph, *, finished: bool) -> Graph:
     root = find_root(graph)
-    node = payloads(graph)
-    first: dict[Hashable, Hashable] = {}
-    for n in children_first(graph):
-        payload = node[n]
-        free = not finished and not isinstance(payload, Product) and payload.tie is None
-        if free:
-            continue
-        tie = None if finished or isinstance(payload, Product) else payload.tie
-        key: Hashable
-        if isinstance(payload, Leaf):
-            key = (Leaf, payload.variable, payload.distribution, tie)
-        elif isinstance(payload, Sum):
-            edges = frozenset((c, data["weight"]) for c, data in graph.succ[n].items())
-            key = (Sum, edges, tie)
-        else:
-            key = (Product, frozenset(graph.succ[n]))
-        same = first.setdefault(key, n)
+    order = children_first(graph)
+    for n, same in representatives(graph, order, finished=finished).items():
         if same != n:
             redirect(graph, n, same)
             graph.remove_node(n)

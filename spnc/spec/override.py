@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Many
 from dataclasses import replace
 
-from spnc.diagnostics import Sink, Source, Span, counted
+from spnc.diagnostics import Sink, Source, Span
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
 from spnc.spec.yaml_reader import read_yaml
 
@@ -49,6 +49,17 @@ def from_command_line(entry: Entry) -> bool:
     return entry.key_span.source.name == COMMAND_LINE
 
 
+def refuse(settings: Many[str], sink: Sink, flag: str = "--set ") -> None:
+    """Report settings for something that is not a spec."""
+    for setting in settings:
+        source = Source(COMMAND_LINE, f"{flag}{setting}")
+        sink.error(
+            "E113",
+            f"`{setting}` sets nothing: only a spec has options",
+            source.span_at(len(flag), len(source.text)),
+        )
+
+
 def _nothing(source: Source, offset: int) -> Scalar:
     return Scalar(None, "", source.span_at(offset, offset + 1))
 
@@ -78,11 +89,7 @@ def _set(tree: Tree, steps: list[_Step], value: Tree, sink: Sink) -> Tree:
                 "E113",
                 f"`{key}` is not the number of an entry here",
                 span,
-                notes=[
-                    f"there {'is' if len(tree.items) == 1 else 'are'} "
-                    f"{counted(len(tree.items), 'entry').replace('entrys', 'entries')}, "
-                    "counted from 0"
-                ],
+                notes=[f"the entries are numbered from 0 to {len(tree.items) - 1}"],
             )
             return tree
         items = list(tree.items)

@@ -18,7 +18,8 @@ from spnc.textfile import read_source
 
 def read_recipe(path: Path, sink: Sink, settings: Sequence[str] = ()) -> Recipe | None:
     """The recipe in a file, with `path=value` settings laid over it; None after errors."""
-    source = read_source(path, sink)
+    is_model = path.suffix.lower() == ".spnc"  # not a text, and `recipe_from` says so
+    source = Source(str(path), "") if is_model else read_source(path, sink)
     return recipe_from(source, sink, settings) if source is not None else None
 
 

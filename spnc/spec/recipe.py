@@ -28,7 +28,9 @@ VERSION = 1
 class Component(Options):
     """One entry of the forest: a learner, and how many components it makes."""
 
-    count: int = option(1, "how many components, each with its own random stream", min=1)
+    count: int = option(
+        1, "how many components, each with its own random stream", min=1, max=10_000
+    )
     learner: Learner = choice(LEARNERS, doc="the structure learner", inline=True)
 
 

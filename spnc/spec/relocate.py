@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from spnc.data.sources import split_scheme
 from spnc.registry import Options, fields_of
 from spnc.spec.recipe import Recipe
 
@@ -25,11 +26,14 @@ def _relocated(options: Any, rename: Callable[[Path], str]) -> Any:
             changes[name] = _relocated(value, rename)
         elif isinstance(value, tuple) and value and isinstance(value[0], Options):
             changes[name] = tuple(_relocated(v, rename) for v in value)
-        elif f.rule.path and isinstance(value, str) and _is_relative_file(value):
+        elif (
+            f.rule.path and isinstance(value, str) and _is_relative_file(value, options.base(name))
+        ):
             changes[name] = rename(options.base(name) / value)
     return replace(options, **changes)
 
 
-def _is_relative_file(text: str) -> bool:
-    """Not `builtin:digits`, and not a full path."""
-    return ":" not in text and not Path(text).is_absolute()
+def _is_relative_file(text: str, base: Path) -> bool:
+    """Not `builtin:digits`, not a full path, and not one that begins at the home folder."""
+    fixed = text.startswith("~") or Path(text).is_absolute()
+    return not fixed and split_scheme(text, base) is None

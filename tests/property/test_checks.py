@@ -202,3 +202,27 @@ def test_large_and_wide_circuits_are_checked(columns: int, edges: int, record_pr
         ),
     )
     assert "E204" in codes(graph)
+
+
+def test_graphs_with_payloads_of_spnc_are_looked_at_like_all_others() -> None:
+    def found(graph: object) -> set[str]:
+        return {d.code for d in spnc.check(graph)}  # type: ignore[arg-type]
+
+    def fresh() -> Graph:
+        return random_circuit(3, variables=3)
+
+    assert found(fresh()) == set()
+    graph = fresh()
+    graph.graph["root"] = "nowhere"
+    assert found(graph) == {"E214"}
+    graph = fresh()
+    leaf = next(n for n, p in payloads(graph).items() if isinstance(p, Leaf))
+    graph.nodes[leaf]["node"] = Leaf(-1, Bernoulli(0.5))
+    assert found(graph) == {"E208"}
+    graph = fresh()
+    graph.nodes[leaf]["node"] = "a leaf"
+    assert "E218" in found(graph)
+    twice = nx.MultiDiGraph(fresh())
+    assert found(twice) == set()
+    twice.add_edge(*next(iter(twice.edges())))
+    assert found(twice) == {"E210"}

@@ -145,10 +145,20 @@ def test_going_on_from_a_state_gives_the_same_bits() -> None:
     graph = random_circuit(11, variables=6, depth=5)
     rows = random_rows(11, graph.graph["columns"], 50, 0.1)
     valid = Table(random_rows(12, graph.graph["columns"], 30, 0.0))
-    em = Em(max_iterations=20, stop=None, patience=None)
+    em = Em(max_iterations=60, stop=None, patience=10)
     states: list[State] = []
-    whole = fit(graph, rows, em, 0.1, valid=valid, monitor=states.append)
-    resumed = fit(graph, rows, em, 0.1, valid=valid, resume=states[7])
+    whole = fit(graph, rows, em, 0.01, valid=valid, monitor=states.append)
+    assert whole.stopped == "patience"
+    assert whole.kept_iteration < len(states) - 2
+    # Once before the best iteration, and once after it, when the best must not be forgotten.
+    early, late = states[whole.kept_iteration // 2], states[whole.kept_iteration + 2]
+    for state in (early, late):
+        resumed = fit(graph, rows, em, 0.01, valid=valid, resume=state)
+        assert resumed.kept_iteration == whole.kept_iteration
+        same_bits(whole, resumed)
+
+
+def same_bits(whole: Fitted, resumed: Fitted) -> None:
     assert (whole.parameters.weights == resumed.parameters.weights).all()
     for one, other in zip(whole.parameters.tables, resumed.parameters.tables, strict=True):
         assert (one == other).all()

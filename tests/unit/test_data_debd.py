@@ -195,7 +195,7 @@ def test_files_of_one_s_own_are_found_first_plain_before_compressed_and_checked(
     monkeypatch.setenv("SPNC_DATA", str(own.parent))
     for split, content in TINY.items():
         (cache / f"nltcs.{split}.data").write_bytes(b"changed")
-        (own / f"nltcs.{split}.data.gz").write_bytes(gzip.compress(content))
+        (own / f"nltcs.{split}.data.gz").write_bytes(gzip.compress(content, mtime=0))
     assert problems() == []
     (own / "nltcs.train.data").write_bytes(b"changed")
     (problem,) = problems()

@@ -41,3 +41,15 @@ def test_an_example_is_short_and_says_what_it_shows(path: Path) -> None:
     text = path.read_text("utf-8")
     assert len(text.splitlines()) < 60
     assert ast.get_docstring(ast.parse(text))
+
+
+def test_the_readme_shows_what_the_broken_circuit_really_prints(monkeypatch, capsys) -> None:
+    from spnc.cli import main
+
+    root = Path(__file__).resolve().parents[2]
+    monkeypatch.chdir(root)
+    assert main(["check", "examples/broken.spn"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.count("error[") == 3
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    assert f"$ spnc check examples/broken.spn\n{shown.rstrip()}\n```" in readme

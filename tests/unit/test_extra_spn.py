@@ -127,7 +127,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(rows: str) -> None:
     code = (
         "import hashlib, spnc\n"
         "from spnc.model import to_bytes\n"
-        "m = spnc.compile('specs/quickstart.yaml', ['forest.0.count=1', "
+        "m = spnc.compile('specs/quickstart.yaml', ['forest.0.count=1', 'data.split=[0.2,0.1,0.7]', "
         f"'forest.0.rows={rows}'])\n"
         "print(hashlib.sha256(to_bytes(m)).hexdigest())\n"
     )
@@ -139,3 +139,34 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(rows: str) -> None:
         )
         found.add(done.stdout)
     assert len(found) == 1
+
+
+def test_gamma_bounds_the_smallest_slice_that_is_split() -> None:
+    """With gamma equal to the rows the minimum is 1, and only single rows are factorised."""
+    values = random_values(7, 64, 6)
+    deep = [learn(ExtraSpn(gamma=64.0, beta=0.8), values, s).number_of_nodes() for s in range(20)]
+    flat = [learn(ExtraSpn(gamma=1.0, beta=0.8), values, s).number_of_nodes() for s in range(20)]
+    assert np.mean(deep) > 2 * np.mean(flat)
+
+
+def test_row_splits_fail_with_probability_beta() -> None:
+    """From a slice of two columns: product first with 0.1, else rows with 0.1, in turn."""
+    values = random_values(8, 200, 2)
+    learner = ExtraSpn(beta=0.9, min_instances=200)
+    roots = [learn(learner, values, s) for s in range(400)]
+    sums = sum(isinstance(g.nodes[g.graph["root"]]["node"], Sum) for g in roots)
+    # Columns are tried first, so that a sum is a little rarer than a product: 0.9 / 1.9.
+    assert 0.38 < sums / 400 < 0.57
+
+
+def test_a_slice_that_could_not_be_split_is_factorised_if_asked() -> None:
+    values = random_values(9, 200, 4)
+    learner = ExtraSpn(beta=0.9, min_instances=2, when_both_fail="factorise")
+    sizes = [learn(learner, values, s).number_of_nodes() for s in range(300)]
+    flat = sizes.count(5) / 300  # a product of four leaves at once
+    assert 0.6 < flat < 0.85  # 0.9 to the power of three, and columns split into single ones
+
+
+def test_min_instances_takes_the_place_of_gamma() -> None:
+    assert ExtraSpn(min_instances=5).gamma is None
+    assert ExtraSpn().gamma == 5.0

@@ -109,6 +109,26 @@ def lose_key(about, tensors) -> None:
     del about["columns"]
 
 
+def float_children(about, tensors) -> None:
+    tensors["children"] = tensors["children"].astype(np.float64)
+
+
+def float32_weights(about, tensors) -> None:
+    tensors["weights"] = tensors["weights"].astype(np.float32)
+
+
+def overlapping(about, tensors) -> None:
+    tensors["leaves.0.variables"][:] = tensors["leaves.0.variables"][0]
+
+
+def same_names(about, tensors) -> None:
+    about["columns"][1][0] = about["columns"][0][0]
+
+
+def other_root(about, tensors) -> None:
+    about["root"] = 0
+
+
 def unknown_leaf(about, tensors) -> None:
     about["leaves"][0][0] = "os.system"
 
@@ -124,6 +144,11 @@ def unknown_leaf(about, tensors) -> None:
         break_root,
         lose_array,
         lose_key,
+        float_children,
+        float32_weights,
+        overlapping,
+        same_names,
+        other_root,
         unknown_leaf,
     ],
     ids=lambda f: f.__name__,
@@ -158,3 +183,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch) -> None
         atomic.write_text(path, "new")
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_what_is_not_a_number_is_refused_in_words() -> None:
+    model = model_of(3)
+    with pytest.raises(spnc.InputError, match="not numbers"):
+        model.log_likelihood([["a"] * 6])  # type: ignore[arg-type]
+    with pytest.raises(spnc.InputError, match="cannot have"):
+        model.log_likelihood(np.full((1, 6), np.inf))

@@ -129,3 +129,12 @@ def test_the_asia_circuit_is_the_asia_network() -> None:
 def test_the_asia_circuit_shares_nodes() -> None:
     graph = spnc.compile(SPECS / "circuits/asia.spn").graph()
     assert any(parents > 1 for _, parents in graph.in_degree())
+
+
+def test_checking_a_spec_in_python_looks_at_its_data_and_circuits_too(tmp_path: Path) -> None:
+    (tmp_path / "broken.spn").write_text("circuit broken\nx = y ~ bernoulli(0.5)\n")
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "model: m\ndata: {source: missing.csv}\nforest: [{learner: circuit, file: broken.spn}]\n"
+    )
+    assert {d.code for d in spnc.check(spec)} == {"E302", "E208"}

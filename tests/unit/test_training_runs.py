@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import spnc
@@ -128,9 +135,143 @@ def test_a_checkpoint_of_another_recipe_is_refused(spec: str, monkeypatch, capsy
         assert main(["train", spec, "--out", "cut"]) == 130
     assert main(["train", spec, "--out", "cut", "--resume", "--seed", "8"]) == 1
     assert "another recipe" in capsys.readouterr().err
+    assert main(["train", spec, "--out", "cut", "--resume", "--set", "smoothing=0.2"]) == 1
+    assert "another recipe" in capsys.readouterr().err
+    assert main(["train", spec, "--out", "cut", "--resume", "--set", "data.split_seed=1"]) == 1
+    assert "another recipe" in capsys.readouterr().err
     Path("cut/checkpoint.safetensors").write_bytes(b"junk")
     assert main(["train", spec, "--out", "cut", "--resume"]) == 1
     assert "cannot be read" in capsys.readouterr().err
+
+
+def forget_fingerprint(about: dict, tensors: dict) -> None:
+    del about["fingerprint"]
+
+
+def shorten_weights(about: dict, tensors: dict) -> None:
+    tensors["weights"] = tensors["weights"][:-1]
+
+
+def halve_precision(about: dict, tensors: dict) -> None:
+    tensors["best.weights"] = tensors["best.weights"].astype(np.float32)
+
+
+def lose_best(about: dict, tensors: dict) -> None:
+    about["best_iteration"] = 99
+
+
+def write_words(about: dict, tensors: dict) -> None:
+    about["history"][0][1] = "good"
+
+
+def lose_history(about: dict, tensors: dict) -> None:
+    about["history"] = []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [forget_fingerprint, shorten_weights, halve_precision, lose_best, write_words, lose_history],
+    ids=lambda f: f.__name__,
+)
+def test_a_damaged_checkpoint_is_refused_without_a_traceback(
+    spec: str, monkeypatch, capsys, damage
+) -> None:
+    from safetensors import safe_open
+    from safetensors.numpy import save_file
+
+    def interrupt(self: RunFolder, state) -> None:
+        self.latest = state
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "keep", interrupt)
+        assert main(["train", spec, "--out", "cut"]) == 130
+    file_name = "cut/checkpoint.safetensors"
+    with safe_open(file_name, framework="numpy") as file:
+        about = json.loads(file.metadata()["spnc-checkpoint"])
+        tensors = {n: file.get_tensor(n) for n in file.keys()}  # noqa: SIM118
+    damage(about, tensors)
+    save_file(tensors, file_name, metadata={"spnc-checkpoint": json.dumps(about)})
+    assert main(["train", spec, "--out", "cut", "--resume"]) == 1
+    assert "E403" in capsys.readouterr().err
+
+
+def test_checkpoints_are_written_while_training_and_their_failure_is_no_disaster(
+    spec: str, monkeypatch, capsys
+) -> None:
+    written: list[Path] = []
+
+    def write(path: Path, content: bytes) -> None:
+        written.append(path)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("spnc.run.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("spnc.run.write_bytes", write)
+    assert main(["train", spec, "--out", "run"]) == 0
+    assert {p.name for p in written} == {"checkpoint.safetensors"}
+    assert len(written) > 1
+    shown = capsys.readouterr().err
+    assert shown.count("W403") == 1
+    assert "No space left on device" in shown
+
+
+def test_an_overwritten_run_keeps_nothing_of_the_old_one(spec: str, monkeypatch) -> None:
+    assert main(["train", spec, "--out", "run"]) == 0
+
+    def interrupt(self: RunFolder, state) -> None:
+        self.latest = state
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunFolder, "keep", interrupt)
+    assert main(["train", spec, "--out", "run", "--overwrite", "--seed", "5"]) == 130
+    names = sorted(p.name for p in Path("run").iterdir())
+    assert names == ["checkpoint.safetensors", "recipe.lock.yaml"]
+
+
+def test_the_command_that_is_suggested_after_an_interrupt_goes_on(
+    spec: str, monkeypatch, capsys
+) -> None:
+    def interrupt(self: RunFolder, state) -> None:
+        self.latest = state
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "keep", interrupt)
+        assert main(["train", spec, "--seed", "11", "--set", "smoothing=0.3"]) == 130
+    suggestion = capsys.readouterr().err.split("go on with: spnc ")[1]
+    assert main(shlex.split(suggestion)) == 0
+    assert Path("runs/small/model.spnc").is_file()
+
+
+def test_resuming_without_a_folder_takes_the_latest_that_was_broken_off(
+    spec: str, monkeypatch
+) -> None:
+    assert main(["train", spec]) == 0
+
+    def interrupt(self: RunFolder, state) -> None:
+        self.latest = state
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "keep", interrupt)
+        assert main(["train", spec]) == 130
+    assert main(["train", spec, "--resume"]) == 0
+    assert Path("runs/small-2/model.spnc").is_file()
+
+
+def test_a_model_s_name_cannot_lead_out_of_the_runs_folder(spec: str) -> None:
+    assert main(["train", spec, "--set", "model=../../escaped/x y"]) == 0
+    assert [p.name for p in Path("runs").iterdir()] == ["escaped-x-y"]
+
+
+def test_the_saved_model_is_the_finished_one_and_knows_where_it_comes_from(spec: str) -> None:
+    assert main(["train", spec, "--out", "run", "--set", "smoothing=0"]) == 0
+    model = spnc.load("run/model.spnc")
+    assert model.provenance.keys() == {"recipe", "data", "versions"}
+    assert "learner: extra-spn" in model.provenance["recipe"]
+    assert (model.parameters.weights > 0).all()
+    finished = model.finished()
+    assert finished.program.facts() == model.program.facts()
 
 
 def test_a_lock_file_refuses_other_data(spec: str, capsys) -> None:
@@ -201,3 +342,54 @@ def test_a_bug_of_ours_exits_with_70_and_says_how_to_report_it(monkeypatch, caps
     monkeypatch.setattr("spnc.diagnostics.codes", lambda: 1 / 0)
     assert main(["explain"]) == 70
     assert "bug in spnc" in capsys.readouterr().err
+
+
+def test_a_killed_or_terminated_process_is_resumed_to_the_same_bits(tmp_path: Path) -> None:
+    """Real processes, real signals."""
+    spec = tmp_path / "slow.yaml"
+    spec.write_text(
+        "model: slow\ndata: {source: builtin:digits, split: [0.8, 0.2, 0]}\n"
+        "forest: [{learner: extra-spn, count: 2, min_instances: 200}]\n"
+        "optimizer: {max_iterations: 40, stop: none, patience: none}\n"
+    )
+    train = [sys.executable, "-m", "spnc", "train", str(spec), "--quiet", "--out"]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    subprocess.run([*train, "whole"], cwd=tmp_path, env=env, check=True, capture_output=True)
+    for name, kill, code in (
+        ("killed", signal.SIGKILL, -signal.SIGKILL),
+        ("ended", signal.SIGTERM, 130),
+        ("interrupted", signal.SIGINT, 130),
+    ):
+        process = subprocess.Popen(
+            [*train, name], cwd=tmp_path, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        checkpoint = tmp_path / name / "checkpoint.safetensors"
+        while not checkpoint.exists():
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.send_signal(kill)
+        process.communicate()
+        assert process.returncode == code
+        assert not (tmp_path / name / "model.spnc").exists()
+        resume = [*train, name, "--resume"]
+        subprocess.run(resume, cwd=tmp_path, env=env, check=True, capture_output=True)
+        whole = (tmp_path / "whole/model.spnc").read_bytes()
+        assert (tmp_path / name / "model.spnc").read_bytes() == whole
+
+
+def test_a_run_that_never_got_to_its_first_iteration_starts_anew(spec: str) -> None:
+    assert main(["train", spec, "--out", "whole"]) == 0
+    Path("cut").mkdir()
+    Path("cut/recipe.lock.yaml").write_bytes(Path("whole/recipe.lock.yaml").read_bytes())
+    assert main(["train", spec, "--out", "cut", "--resume"]) == 0
+    assert Path("cut/model.spnc").read_bytes() == Path("whole/model.spnc").read_bytes()
+
+
+def test_an_old_terminal_shows_question_marks_and_no_traceback(spec: str) -> None:
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    env["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
+    line = [sys.executable, "-m", "spnc", "data", "list"]
+    done = subprocess.run(line, env=env, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert b"??????" in done.stdout

@@ -19,20 +19,16 @@ def add(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Report every problem; say what was found to be fine."""
-    from spnc.api import read_thing
-    from spnc.checking import check_recipe
+    from spnc.api import check_thing
     from spnc.cli.output import complain
     from spnc.diagnostics import Sink, counted
     from spnc.model import Model
     from spnc.spec.recipe import Recipe
 
     sink = Sink()
-    thing = read_thing(arguments.file, sink, settings_of(arguments))
-    notes: list[str] = []
+    thing, notes = check_thing(arguments.file, sink, settings_of(arguments))
     if isinstance(thing, Recipe):
         what = "a valid spec"
-        notes = check_recipe(thing, sink)
-        sink.stop()
     elif isinstance(thing, Model):
         what = f"a valid model of {counted(thing.program.edges, 'edge')}"
     else:

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.diagnostics import Sink, did_you_mean
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model
-    from spnc.pipeline import compile_graph, compile_recipe
+    from spnc.pipeline import compile_recipe, lower_graph
     from spnc.spec.recipe import Recipe
 
     sink = Sink()
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             passes.run(graph, passes.BEFORE_TRAINING, dump)
     else:
         dump("forest", thing)
-        program, parameters = compile_graph(thing, sink, dump)
+        program, parameters = lower_graph(thing, dump)
         model = Model(str(thing.graph.get("name", "circuit")), program, parameters)
     if arguments.output is not None:
         with writing(arguments.output):
@@ -77,11 +77,15 @@ def run(arguments: argparse.Namespace) -> int:
     complain(sink.diagnostics)
     facts = model.program.facts()
     if arguments.json:
-        print(json.dumps({"ok": True, "model": facts, "seconds": seconds}, indent=2))
+        found: dict[str, Any] = {"ok": True, "model": facts, "seconds": seconds}
+        if arguments.dump is not None:
+            found["dump"] = texts.get(arguments.dump, "")
+        found["diagnostics"] = [d.as_json() for d in sink.diagnostics]
+        print(json.dumps(found, indent=2))
     elif arguments.dump is not None:
         print(texts.get(arguments.dump, ""), end="")
     else:
-        print(table(["circuit", ""], [(name, value) for name, value in facts.items()]))
+        print(table([model.name, ""], [(name, value) for name, value in facts.items()]))
         if seconds:
             print(f"\ncompiled in {duration(sum(seconds.values()))}")
         if arguments.output is not None:

@@ -66,11 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
         for name, rows in splits.items():
             found = model.engine.log_likelihood(model.parameters, model.engine.load(rows))
             score = Score.of(found, rows.weights)
-            results[name] = {
-                "rows": rows.rows,
-                "avg_ll": score.average if score.possible else None,
-                "impossible_rows": int(score.impossible),
-            }
+            results[name] = score.as_json(rows.rows)
+            if arguments.per_row is None:
+                continue
             lines += [f"{name},{i},{value!r}" for i, value in enumerate(found.tolist(), 1)]
     if arguments.per_row is not None:
         with writing(arguments.per_row):

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +20,11 @@ def add(subparsers: Any) -> None:
     """Declare the command."""
     parser = command(subparsers, "train", run, "train a spec's forest and keep it in a run folder")
     parser.add_argument("spec", help="a .yaml or .spn spec")
-    parser.add_argument("--out", metavar="RUN", help="the run folder (default: runs/NAME)")
+    parser.add_argument(
+        "--out",
+        metavar="RUN",
+        help="the run folder (default: runs/NAME, or runs/NAME-2 if taken)",
+    )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the files of an earlier run in --out"
     )
@@ -29,20 +38,22 @@ def add(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, write the run folder, show the result."""
-    from spnc.api import read_recipe_only
     from spnc.cli.output import complain, writing
     from spnc.cli.progress import watching
     from spnc.diagnostics import Sink
     from spnc.pipeline import compile_recipe, train_compiled
     from spnc.run import RunFolder, default_folder
+    from spnc.spec.read import read_recipe
 
     sink = Sink()
-    recipe = read_recipe_only(arguments.spec, sink, settings_of(arguments))
-    if arguments.out is None and arguments.resume:
-        path = Path("runs") / recipe.model
+    recipe = read_recipe(Path(arguments.spec), sink, settings_of(arguments))
+    sink.stop()
+    assert recipe is not None
+    if arguments.out is not None:
+        path = Path(arguments.out)
     else:
-        path = Path(arguments.out) if arguments.out is not None else default_folder(recipe)
-    folder = RunFolder(path)
+        path = default_folder(recipe, resume=arguments.resume)
+    folder = RunFolder(path, sink)
     taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
     if taken and not (path.is_dir() and (arguments.resume or arguments.overwrite)):
         sink.error(
@@ -61,15 +72,18 @@ def run(arguments: argparse.Namespace) -> int:
         with writing(path):
             folder.begin(compiled)
         try:
-            trained = train_compiled(compiled, sink, watch, resume=resume, keep=folder.keep)
+            with _termination_interrupts():
+                trained = train_compiled(compiled, sink, watch, resume=resume, keep=folder.keep)
         except KeyboardInterrupt:
-            folder.write_checkpoint()
-            if folder.latest is None:
+            saved = folder.write_checkpoint()
+            complain(sink.diagnostics)
+            if folder.latest is None or not saved:
                 raise
             done = folder.latest.history[-1].iteration
+            go_on = ["spnc", "train", str(folder.lock), "--out", str(path), "--resume"]
             print(
                 f"interrupted after iteration {done}; saved in {folder.checkpoint}\n"
-                f"go on with: spnc train {arguments.spec} --out {path} --resume",
+                f"go on with: {shlex.join(go_on)}",
                 file=sys.stderr,
             )
             return 130
@@ -77,10 +91,25 @@ def run(arguments: argparse.Namespace) -> int:
             folder.finish(trained)
     complain(sink.diagnostics)
     if arguments.json:
-        print(json.dumps({"ok": True, "run": str(path), **trained.metrics}, indent=2))
+        found = [d.as_json() for d in sink.diagnostics]
+        facts = {"ok": True, "run": str(path), **trained.metrics, "diagnostics": found}
+        print(json.dumps(facts, indent=2))
     else:
         print(summary(recipe.model, trained.metrics, path))
     return 0
+
+
+@contextmanager
+def _termination_interrupts() -> Iterator[None]:
+    """Being told to end is like Ctrl-C: what there is gets saved. Signals reach the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def summary(name: str, metrics: dict[str, Any], path: Path) -> str:

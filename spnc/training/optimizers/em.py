@@ -43,11 +43,14 @@ class Em(Options):
     max_iterations: int = option(1000, "how many updates at most", min=0)
     stop: StopRule | None = choice(STOPS, "variance", "when training has settled")
     patience: int | None = option(
-        20, "iterations without a better validation log-likelihood before stopping", min=1
+        20,
+        "iterations without a better validation log-likelihood before stopping, the best being "
+        "kept; without patience, or validation rows, the last are kept",
+        min=1,
     )
 
     def fit(self, fit: Fit) -> Fitted | None:
-        """Fit the parameters; keeps the best on the validation rows when there are any."""
+        """Fit the parameters; with patience, keeps the best on the validation rows."""
         began = time.monotonic()
         engine, program = fit.engine, fit.engine.program
         train = engine.load(fit.train)

@@ -1,0 +1,1 @@
+spnc check shared/weather.spn --set seed=3 --backend zzz
