@@ -96,7 +96,8 @@ def _value(kind: Any, field: Field) -> dict[str, Any]:
     if origin is tuple:
         kinds = typing.get_args(kind)
         if len(kinds) == 2 and kinds[1] is Ellipsis:
-            return {"type": "array", "items": _value(kinds[0], field)}
+            least = {"minItems": 1} if field.required else {}
+            return {"type": "array", "items": _value(kinds[0], field), **least}
         return {
             "type": "array",
             "items": _value(kinds[0], field),

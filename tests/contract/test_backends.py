@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from spnc.backends import Engine
 from spnc.data.dataset import Table
 from spnc.graph.nodes import Graph, find_root
+from spnc.lift import lift
 from spnc.lower import lower
 from spnc.program import Parameters
 from spnc.registry import BACKENDS
@@ -109,12 +110,14 @@ def test_expected_counts_are_posterior_counts_of_induced_trees(
     backend: str, seed: int, missing: float
 ) -> None:
     """Exact on shared nodes: each edge and leaf is counted in every tree that uses it."""
-    graph = random_circuit(seed, variables=4, depth=3, share=0.6)
-    assume(count_induced_trees(graph) <= 1000)
+    made = random_circuit(seed, variables=4, depth=3, share=0.6)
+    assume(count_induced_trees(made) <= 1000)
+    program, parameters = lower(made)
+    graph = lift(program, parameters)  # its nodes are called by their numbers in the program
     columns = graph.graph["columns"]
     rows = random_rows(seed, columns, 6, missing)
     weights = np.random.default_rng(seed).random(6) + 0.5
-    engine, parameters = opened(backend, graph)
+    engine = BACKENDS[backend]().open(program)
     counts = engine.expected_counts(parameters, engine.load(Table(rows, weights)))
 
     node = graph.nodes
@@ -137,19 +140,16 @@ def test_expected_counts_are_posterior_counts_of_induced_trees(
                     states[int(row[variable])] = posterior
                     leaf_counts[leaf] = leaf_counts.get(leaf, 0.0) + states
 
-    assert sorted(counts.weights) == pytest.approx(
-        sorted(edge_counts.get(e, 0.0) for e in graph.edges if "weight" in graph.edges[e]),
-        rel=1e-9,
-        abs=1e-12,
-    )
-    found = sorted(x for table in counts.tables for row in table for x in row)
-    wanted: list[float] = []
-    for n in graph:
-        payload = node[n]["node"]
-        if hasattr(payload, "variable"):
-            empty = np.zeros(columns[payload.variable].states)
-            wanted += list(leaf_counts.get(n, empty))
-    assert found == pytest.approx(sorted(wanted), rel=1e-9, abs=1e-12)
+    for segment in program.segments:
+        parents = np.repeat(np.arange(segment.first, segment.last), np.diff(segment.starts))
+        for slot, edge in enumerate(zip(parents, segment.children, strict=True)):
+            if segment.is_sum:
+                found = counts.weights[segment.first_slot + slot]
+                assert found == pytest.approx(edge_counts.get(edge, 0.0), rel=1e-9, abs=1e-12)
+    for leaf_table, found_table in zip(program.leaves, counts.tables, strict=True):
+        for offset, found_counts in enumerate(found_table):
+            wanted = leaf_counts.get(leaf_table.first + offset, np.zeros(leaf_table.states))
+            assert found_counts == pytest.approx(wanted, rel=1e-9, abs=1e-12)
     assert counts.score.total == pytest.approx(
         float((np.log([probability(graph, r) for r in rows]) * weights).sum())
     )

@@ -127,7 +127,8 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(rows: str) -> None:
     code = (
         "import hashlib, spnc\n"
         "from spnc.model import to_bytes\n"
-        "m = spnc.compile('specs/quickstart.yaml', ['forest.0.count=1', 'data.split=[0.2,0.1,0.7]', "
+        "m = spnc.compile('specs/quickstart.yaml', ['forest.0.count=1', "
+        "'data.split=[0.2,0.1,0.7]', "
         f"'forest.0.rows={rows}'])\n"
         "print(hashlib.sha256(to_bytes(m)).hexdigest())\n"
     )
