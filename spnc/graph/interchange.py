@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import networkx as nx
 
-from spnc.diagnostics import Sink, Source, Span
+from spnc.diagnostics import Sink, Source
 from spnc.graph.assemble import as_number, assemble
 from spnc.graph.draft import Draft, DraftEdge, DraftNode, DraftVariable, Place, nowhere
+from spnc.graph.json_places import JsonPlaces
 from spnc.graph.nodes import Graph, Leaf, Node, Product, find_root, payloads
 
 _MOST_SHAPE_PROBLEMS = 10
@@ -38,7 +38,7 @@ def from_networkx(graph: Any, sink: Sink) -> Graph | None:
         return None
     if "columns" in graph.graph and _is_native(graph):
         return _native(graph, sink)
-    where = _Places(None)
+    where = JsonPlaces(None)
     draft = Draft(str(graph.graph.get("name", "graph")))
     if not _read_attributes(graph.graph, draft, where, sink):
         return None
@@ -71,7 +71,7 @@ def _native(graph: Any, sink: Sink) -> Graph | None:
 
 def from_node_link(data: Any, sink: Sink, source: Source | None = None) -> Graph | None:
     """A graph from node-link data; `source` is the text it was read from, for positions."""
-    where = _Places(source)
+    where = JsonPlaces(source)
     problems = list(_shape_problems(data))
     for i, (path, problem) in enumerate(problems[:_MOST_SHAPE_PROBLEMS]):
         message = f"this is not a circuit in node-link form: {problem}"
@@ -115,7 +115,7 @@ def read_node_link_text(source: Source, sink: Sink) -> Graph | None:
     except RecursionError:
         sink.error("E223", "this is not a circuit: it is nested too deep", source.span(1, 1, 1, 2))
         return None
-    for key, first, second in _Places(source).repeated() if repeated else ():
+    for key, first, second in JsonPlaces(source).repeated() if repeated else ():
         sink.error(
             "E103",
             f"`{key}` is given twice",
@@ -159,7 +159,7 @@ def _attributes(payload: Node, columns: Any) -> dict[str, Any]:
 
 
 def _read_attributes(
-    attributes: Mapping[str, Any], draft: Draft, where: _Places, sink: Sink, *path: str
+    attributes: Mapping[str, Any], draft: Draft, where: JsonPlaces, sink: Sink, *path: str
 ) -> bool:
     """Variables and root into the draft; False after reporting that they cannot be read."""
     given = attributes.get("variables", ())
@@ -243,73 +243,3 @@ def _shape_problems(data: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
-
-
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-_Path = tuple[str | int, ...]
-
-
-class _Places:
-    """Where the values of a JSON text stand. JSON readers do not keep it; this finds it again.
-
-    The text is known to be JSON, and is looked through only when a place is asked for.
-    """
-
-    def __init__(self, source: Source | None) -> None:
-        self.source = source
-        self._repeated: list[tuple[str, Span, Span]] = []
-        self._found: dict[_Path, Span] | None = None
-
-    def of(self, *path: str | int, long: str | None = None) -> Place:
-        """The place of the value at a path, or of its entry `long` if it fills several lines."""
-
-        def find() -> Span | None:
-            found = self._places()
-            span = found.get(path)
-            if span is not None and long is not None and span.line != span.end_line:
-                return found.get((*path, long), span)
-            return span
-
-        return find
-
-    def repeated(self) -> list[tuple[str, Span, Span]]:
-        """Keys that a mapping has twice, and where."""
-        self._places()
-        return self._repeated
-
-    def _places(self) -> dict[_Path, Span]:
-        if self._found is None:
-            self._found = {} if self.source is None else dict(self._look(self.source))
-        return self._found
-
-    def _look(self, source: Source) -> Iterator[tuple[_Path, Span]]:
-        path: list[str | int] = []  # the key or number at each level
-        begun: list[int] = []  # where the open brackets stand
-        seen: list[dict[str, Span]] = []
-        key: Span | None = None
-        for match in _TOKEN.finditer(source.text):
-            token, span = match[0], source.span_at(match.start(), match.end())
-            if token in "{[":
-                begun.append(match.start())
-                seen.append({})
-                path.append("" if token == "{" else 0)
-                key = None
-            elif token in "}]":
-                path.pop()
-                seen.pop()
-                yield tuple(path), source.span_at(begun.pop(), match.end())
-                key = None
-            elif token == ",":
-                key = None
-                last = path[-1]
-                if isinstance(last, int):
-                    path[-1] = last + 1
-            elif token != ":":
-                if path and isinstance(path[-1], str) and key is None:
-                    name = path[-1] = str(json.loads(token))
-                    key = span
-                    if name in seen[-1]:
-                        self._repeated.append((name, seen[-1][name], span))
-                    seen[-1][name] = span
-                else:
-                    yield tuple(path), span

@@ -9,6 +9,7 @@ import lark
 
 from spnc.diagnostics import Sink, Source, Span
 from spnc.language import parse, span_of, unquoted
+from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
 
 _KEYS = {"version": "spnc", "optimize": "optimizer"}  # statement to key, where they differ
@@ -20,12 +21,7 @@ def read_dsl(source: Source, sink: Sink) -> Tree | None:
     if parsed is None:
         return None
     if not parsed.children:
-        sink.error(
-            "E112",
-            "the file is empty",
-            source.span(1, 1, 1, 2),
-            help="a spec needs at least `model`, `data` and `forest`",
-        )
+        report_empty(source, sink)
         return None
     reader = _Reader(source)
     entries = [reader.statement(s) for s in parsed.children if isinstance(s, lark.Tree)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from spnc.diagnostics import Sink
+from spnc.diagnostics import Sink, Source
 from spnc.language import opens_circuit
 
 FileKind = Literal["yaml", "dsl", "circuit", "node-link", "model"]
@@ -29,3 +29,13 @@ def kind_of(path: Path, text: str | None, sink: Sink) -> FileKind | None:
         help="specs end in .yaml, .yml or .spn, circuits in .spn or .json, models in .spnc",
     )
     return None
+
+
+def report_empty(source: Source, sink: Sink) -> None:
+    """Report a spec in which nothing is written."""
+    sink.error(
+        "E112",
+        "the file is empty",
+        source.span(1, 1, 1, 2),
+        help="a spec needs at least `model`, `data` and `forest`",
+    )

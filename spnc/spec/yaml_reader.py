@@ -7,6 +7,7 @@ import re
 import yaml
 
 from spnc.diagnostics import Sink, Source, Span
+from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe
 
 # YAML 1.1 wants a dot and a sign in `1.0e-7`; people write `1e-7` and mean the number.
@@ -49,12 +50,7 @@ def read_yaml(source: Source, sink: Sink) -> Tree | None:
     except RecursionError:
         sink.error("E101", f"this is not a spec: {_TOO_DEEP}", source.span(1, 1, 1, 2))
         return None
-    sink.error(
-        "E112",
-        "the file is empty",
-        source.span(1, 1, 1, 2),
-        help="a spec needs at least `model`, `data` and `forest`",
-    )
+    report_empty(source, sink)
     return None
 
 

@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ import pytest
 import spnc
 from spnc.cli import main
 from spnc.run import RunFolder
+from spnc.training import State
 
 
 @pytest.fixture
@@ -33,6 +36,19 @@ seed: 3
 """
     (tmp_path / "small.yaml").write_text(text)
     return "small.yaml"
+
+
+@contextmanager
+def interrupted_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every training is interrupted after its first iteration."""
+
+    def interrupt(self: RunFolder, state: State) -> None:
+        self.latest = state
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "keep", interrupt)
+        yield
 
 
 def test_a_run_folder_holds_model_metrics_history_and_lock(spec: str, capsys) -> None:
@@ -126,12 +142,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_bits(spec: str, monkeypatch, 
 
 
 def test_a_checkpoint_of_another_recipe_is_refused(spec: str, monkeypatch, capsys) -> None:
-    def interrupt(self: RunFolder, state) -> None:
-        self.latest = state
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "keep", interrupt)
+    with interrupted_at_once(monkeypatch):
         assert main(["train", spec, "--out", "cut"]) == 130
     assert main(["train", spec, "--out", "cut", "--resume", "--seed", "8"]) == 1
     assert "another recipe" in capsys.readouterr().err
@@ -179,12 +190,7 @@ def test_a_damaged_checkpoint_is_refused_without_a_traceback(
     from safetensors import safe_open
     from safetensors.numpy import save_file
 
-    def interrupt(self: RunFolder, state) -> None:
-        self.latest = state
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "keep", interrupt)
+    with interrupted_at_once(monkeypatch):
         assert main(["train", spec, "--out", "cut"]) == 130
     file_name = "cut/checkpoint.safetensors"
     with safe_open(file_name, framework="numpy") as file:
@@ -218,12 +224,8 @@ def test_checkpoints_are_written_while_training_and_their_failure_is_no_disaster
 def test_an_overwritten_run_keeps_nothing_of_the_old_one(spec: str, monkeypatch) -> None:
     assert main(["train", spec, "--out", "run"]) == 0
 
-    def interrupt(self: RunFolder, state) -> None:
-        self.latest = state
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(RunFolder, "keep", interrupt)
-    assert main(["train", spec, "--out", "run", "--overwrite", "--seed", "5"]) == 130
+    with interrupted_at_once(monkeypatch):
+        assert main(["train", spec, "--out", "run", "--overwrite", "--seed", "5"]) == 130
     names = sorted(p.name for p in Path("run").iterdir())
     assert names == ["checkpoint.safetensors", "recipe.lock.yaml"]
 
@@ -231,12 +233,7 @@ def test_an_overwritten_run_keeps_nothing_of_the_old_one(spec: str, monkeypatch)
 def test_the_command_that_is_suggested_after_an_interrupt_goes_on(
     spec: str, monkeypatch, capsys
 ) -> None:
-    def interrupt(self: RunFolder, state) -> None:
-        self.latest = state
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "keep", interrupt)
+    with interrupted_at_once(monkeypatch):
         assert main(["train", spec, "--seed", "11", "--set", "smoothing=0.3"]) == 130
     suggestion = capsys.readouterr().err.split("go on with: spnc ")[1]
     assert main(shlex.split(suggestion)) == 0
@@ -248,12 +245,7 @@ def test_resuming_without_a_folder_takes_the_latest_that_was_broken_off(
 ) -> None:
     assert main(["train", spec]) == 0
 
-    def interrupt(self: RunFolder, state) -> None:
-        self.latest = state
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "keep", interrupt)
+    with interrupted_at_once(monkeypatch):
         assert main(["train", spec]) == 130
     assert main(["train", spec, "--resume"]) == 0
     assert Path("runs/small-2/model.spnc").is_file()
