@@ -11,6 +11,7 @@ from networkx import DiGraph
 from spnc import checks
 from spnc.checking import check_recipe
 from spnc.diagnostics import Diagnostic, InputError, Sink, in_reading_order
+from spnc.garbage import uncollected
 from spnc.graph.files import read_circuit
 from spnc.graph.interchange import from_networkx, from_node_link
 from spnc.graph.nodes import Graph
@@ -91,6 +92,7 @@ def load(path: str | Path) -> Model:
     return model
 
 
+@uncollected()
 def read_thing(
     thing: Any, sink: Sink, settings: Sequence[str] | str = ()
 ) -> Recipe | Graph | Model:

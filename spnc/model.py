@@ -19,6 +19,7 @@ from spnc.atomic import write_bytes
 from spnc.backends import Backend, Engine
 from spnc.data.dataset import Column, ColumnKind, Table
 from spnc.diagnostics import Sink, counted, listed
+from spnc.garbage import uncollected
 from spnc.graph.nodes import Graph
 from spnc.lift import lift
 from spnc.lower import lower
@@ -64,6 +65,7 @@ class Model:
         """The circuit as a graph."""
         return lift(self.program, self.parameters)
 
+    @uncollected()
     def finished(self) -> Model:
         """The model for use, not for training: all that is equal is shared, dead edges are gone."""
         graph = passes.run(self.graph(), passes.AFTER_TRAINING)

@@ -21,6 +21,7 @@ from spnc.data.dataset import Dataset
 from spnc.data.load import load
 from spnc.diagnostics import Sink
 from spnc.forest import crown, grow
+from spnc.garbage import uncollected
 from spnc.graph.nodes import Graph
 from spnc.lock import check_lock, recipe_text, versions
 from spnc.lower import lower
@@ -59,6 +60,7 @@ class Trained:
     metrics: dict[str, Any]
 
 
+@uncollected()
 def compile_recipe(
     recipe: Recipe, sink: Sink, watch: Watch | None = None, dump: Dump | None = None
 ) -> Compiled:
@@ -101,6 +103,7 @@ def compile_recipe(
     return Compiled(recipe, dataset, program, parameters, seconds)
 
 
+@uncollected()
 def lower_graph(graph: Graph, dump: Dump | None = None) -> tuple[Program, Parameters]:
     """Passes and lowering of a checked graph, wherever it comes from."""
     return lower(passes.run(graph, passes.BEFORE_TRAINING, dump))
