@@ -35,12 +35,12 @@ def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
     lock = recipe.lock
     if lock is None:
         return
-    if lock.data is not None and lock.data != dataset.digest():
+    if lock.data is not None and lock.data != dataset.digest:
         sink.error(
             "E405",
             "the data is not what this recipe was locked to",
             lock.span_of("data"),
-            notes=[f"the data now has the SHA-256 {dataset.digest()}"],
+            notes=[f"the data now has the SHA-256 {dataset.digest}"],
             help="bring the data back, or remove `lock` to train on what is there",
         )
     if lock.versions is not None and lock.versions != versions():

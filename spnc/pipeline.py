@@ -176,7 +176,7 @@ def train_compiled(
 def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Model:
     provenance = {
         "recipe": recipe_text(compiled.recipe),
-        "data": compiled.dataset.digest(),
+        "data": compiled.dataset.digest,
         "versions": versions(),
     }
     return Model(compiled.recipe.model, compiled.program, parameters, provenance, backend)

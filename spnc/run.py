@@ -91,15 +91,16 @@ class RunFolder:
             return False
         return True
 
-    def begin(self, compiled: Compiled) -> None:
+    def begin(self, compiled: Compiled, *, resuming: bool) -> None:
         """Make the folder, with the lock file in it: from here on the run can be resumed.
 
         What an earlier run left there is removed, so that no file is of another run.
         """
         self.fingerprint = _fingerprint(compiled)
         self.path.mkdir(parents=True, exist_ok=True)
-        for old in (self.model, self.metrics, self.history):
-            old.unlink(missing_ok=True)
+        old = [self.model, self.metrics, self.history]
+        for file in old if resuming else [*old, self.checkpoint]:
+            file.unlink(missing_ok=True)
         write_text(self.lock, lock_text(compiled, self.path))
 
     def finish(self, trained: Trained) -> None:
@@ -157,7 +158,7 @@ class RunFolder:
 
 def lock_text(compiled: Compiled, folder: Path) -> str:
     """A spec that repeats the run: every default resolved, file names seen from `folder`."""
-    lock = Lock(data=compiled.dataset.digest(), versions=versions())
+    lock = Lock(data=compiled.dataset.digest, versions=versions())
     recipe = relocated(compiled.recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
     head = "# Written by spnc: every option of the run, and what it was made from.\n"
     recipe = replace(recipe, backend=recipe.backend.resolved(), lock=lock)
@@ -166,7 +167,7 @@ def lock_text(compiled: Compiled, folder: Path) -> str:
 
 def _fingerprint(compiled: Compiled) -> str:
     """What a checkpoint belongs to: the recipe, the data, the circuit and where it started."""
-    sha = hashlib.sha256(compiled.dataset.digest().encode())
+    sha = hashlib.sha256(compiled.dataset.digest.encode())
     sha.update(recipe_text(compiled.recipe).encode())
     for segment in compiled.program.segments:
         sha.update(f"{segment.is_sum} {segment.first} {segment.last}".encode())

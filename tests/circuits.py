@@ -100,6 +100,12 @@ def random_circuit(
     return graph
 
 
+def node_link_leaf(name: str, variable: str, p: float, **more: object) -> dict[str, object]:
+    """A Bernoulli leaf in node-link form."""
+    kind = {"kind": "leaf", "variable": variable, "distribution": "bernoulli"}
+    return {"id": name, **kind, "p": p, **more}
+
+
 def all_states(columns: tuple[Column, ...]) -> np.ndarray:
     """Every complete row, `[row, column]`."""
     return np.array(list(itertools.product(*(range(c.states) for c in columns))), dtype=float)

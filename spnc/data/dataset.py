@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -65,6 +66,7 @@ class Dataset:
         """The training rows."""
         return self.splits["train"]
 
+    @cached_property
     def digest(self) -> str:
         """SHA-256 over column names, types and all values: equal data, equal digest."""
         sha = hashlib.sha256()

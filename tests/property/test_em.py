@@ -17,7 +17,7 @@ from spnc.registry import BACKENDS
 from spnc.training import Fit, Fitted, State
 from spnc.training.optimizers.em import Em
 from spnc.training.stops.variance import Variance
-from tests.circuits import random_circuit, random_rows
+from tests.circuits import node_link_leaf, random_circuit, random_rows
 
 SEEDS = st.integers(0, 10**6)
 
@@ -52,15 +52,6 @@ def test_likelihood_plus_prior_never_falls(seed: int, alpha: float, missing: flo
 def shared_leaf_circuit() -> object:
     """Two products share one leaf over b; a differs between them."""
 
-    def leaf(name: str, variable: str, p: float) -> dict[str, object]:
-        return {
-            "id": name,
-            "kind": "leaf",
-            "variable": variable,
-            "distribution": "bernoulli",
-            "p": p,
-        }
-
     return read_thing(
         {
             "graph": {"variables": ["a", "b"]},
@@ -68,9 +59,9 @@ def shared_leaf_circuit() -> object:
                 {"id": "s", "kind": "sum"},
                 {"id": "p", "kind": "product"},
                 {"id": "q", "kind": "product"},
-                leaf("a1", "a", 0.2),
-                leaf("a2", "a", 0.8),
-                leaf("b", "b", 0.5),
+                node_link_leaf("a1", "a", 0.2),
+                node_link_leaf("a2", "a", 0.8),
+                node_link_leaf("b", "b", 0.5),
             ],
             "edges": [
                 {"source": "s", "target": "p", "weight": 0.5},

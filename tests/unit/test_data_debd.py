@@ -140,7 +140,7 @@ def test_a_dataset_is_downloaded_once_and_then_read_from_the_cache(
     monkeypatch.setenv("SPNC_DEBD_URL", "http://127.0.0.1:9/none")
     again = load(NLTCS, Sink(), offline=True)
     assert again is not None
-    assert again.digest() == first.digest()
+    assert again.digest == first.digest
     np.testing.assert_array_equal(first.train.values, [[0, 1], [1, 0], [1, 1]])
 
 

@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_split_and_digest_and_another_seed_another(
     hundred: str,
 ) -> None:
     first, again, other = (
-        loaded(DataOptions(source=hundred, split=(0.7, 0.2, 0.1), split_seed=seed)).digest()
+        loaded(DataOptions(source=hundred, split=(0.7, 0.2, 0.1), split_seed=seed)).digest
         for seed in (3, 3, 4)
     )
     assert first == again != other

@@ -102,7 +102,7 @@ def test_minus_zero_is_zero(tmp_path: Path) -> None:
     signed, _ = read(write(tmp_path, "b.csv", "-0,1\n1,-0.0\n"))
     assert plain is not None
     assert signed is not None
-    assert plain.digest() == signed.digest()
+    assert plain.digest == signed.digest
 
 
 def test_a_ragged_row_is_reported_with_its_line_and_the_others_still_checked(

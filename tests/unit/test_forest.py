@@ -18,6 +18,7 @@ from spnc.learners.extra_spn import ExtraSpn
 from spnc.pipeline import lower_graph
 from spnc.residuals import Forest
 from spnc.spec.recipe import Component
+from tests.circuits import node_link_leaf
 
 COLUMNS = (Column("a"), Column("b"), Column("c"))
 VALUES = np.random.default_rng(0).integers(2, size=(200, 3)).astype(float)
@@ -60,15 +61,8 @@ def circuit(tie: bool = False) -> dict[str, object]:
     """Columns in another order than the data's, with two leaves over b that are alike."""
 
     def leaf(name: str, variable: str, p: float) -> dict[str, object]:
-        found: dict[str, object] = {
-            "id": name,
-            "kind": "leaf",
-            "variable": variable,
-            "distribution": "bernoulli",
-            "p": p,
-            "rows": 7,
-        }
-        return {**found, "tie": "b"} if tie and variable == "b" else found
+        more = {"tie": "b"} if tie and variable == "b" else {}
+        return node_link_leaf(name, variable, p, rows=7, **more)
 
     return {
         "graph": {"variables": ["c", "b", "a"]},

@@ -230,6 +230,20 @@ def test_an_overwritten_run_keeps_nothing_of_the_old_one(spec: str, monkeypatch)
     assert names == ["checkpoint.safetensors", "recipe.lock.yaml"]
 
 
+def test_an_old_checkpoint_is_gone_before_a_new_run_begins(spec: str, monkeypatch) -> None:
+    """Killed before its first iteration, the new run must not find the old one's checkpoint."""
+    with interrupted_at_once(monkeypatch):
+        assert main(["train", spec, "--out", "run"]) == 130
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "spnc.training.optimizers.em.Em.fit",
+            lambda *_: (_ for _ in ()).throw(KeyboardInterrupt),
+        )
+        assert main(["train", spec, "--out", "run", "--overwrite", "--seed", "5"]) == 130
+    assert [p.name for p in Path("run").iterdir()] == ["recipe.lock.yaml"]
+    assert main(["train", spec, "--out", "run", "--resume", "--seed", "5"]) == 0
+
+
 def test_the_command_that_is_suggested_after_an_interrupt_goes_on(
     spec: str, monkeypatch, capsys
 ) -> None:

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         resume = folder.read_checkpoint(compiled, sink) if arguments.resume else None
         sink.stop()
         with writing(path):
-            folder.begin(compiled)
+            folder.begin(compiled, resuming=resume is not None)
         try:
             with _termination_interrupts():
                 trained = train_compiled(compiled, sink, watch, resume=resume, keep=folder.keep)
