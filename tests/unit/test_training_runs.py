@@ -358,7 +358,12 @@ def test_a_killed_or_terminated_process_is_resumed_to_the_same_bits(tmp_path: Pa
         "forest: [{learner: extra-spn, count: 2, min_instances: 200}]\n"
         "optimizer: {max_iterations: 40, stop: none, patience: none}\n"
     )
-    train = [sys.executable, "-m", "spnc", "train", str(spec), "--quiet", "--out"]
+    # A shell that starts the tests in the background has its children ignore SIGINT.
+    start = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from spnc.cli import main; sys.exit(main())"
+    )
+    train = [sys.executable, "-c", start, "train", str(spec), "--quiet", "--out"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     subprocess.run([*train, "whole"], cwd=tmp_path, env=env, check=True, capture_output=True)
     for name, kill, code in (
