@@ -58,8 +58,15 @@ class Model:
 
         An impossible row has -inf. Raises `InputError` for values that no column can have.
         """
-        table = Table(self._checked(values))
-        return self.engine.log_likelihood(self.parameters, self.engine.load(table))
+        return np.concatenate(
+            [np.empty(0), *map(self._log_likelihood, Table(self._checked(values)).pieces())]
+        )
+
+    def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
+        """The same for a table that fits, equal rows computed once."""
+        distinct, inverse = table.distinct_with_inverse()
+        batch = self.engine.load(distinct)
+        return self.engine.log_likelihood(self.parameters, batch)[inverse]
 
     def graph(self) -> Graph:
         """The circuit as a graph."""

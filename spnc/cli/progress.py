@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from spnc.training import Optimizer, Record
 
+_SHARE_FROM = 10_000  # of so many things, bytes for example, the share done is shown
+
 
 @contextmanager
 def watching(quiet: bool) -> Iterator[Watch]:
@@ -62,6 +64,8 @@ class _LiveWatch(Watch):
         if self._task is None:
             self.stage(label)
         note = f"{label} {done:,}" + (f" of {total:,}" if total else "")
+        if total and total >= _SHARE_FROM:
+            note = f"{label} {done / total:.0%}"
         self._progress.update(self._task, completed=done, total=total, note=note)
 
     def training(self, optimizer: Optimizer) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spnc.data.cells import Numbers, is_header, records
+from spnc.data.cells import Numbers, is_header, is_unfinished, records
 from spnc.data.options import MISSING
 from spnc.data.raw import FileReport, Header, RawTable, default_name
 from spnc.diagnostics import counted, listed
@@ -75,7 +75,7 @@ def check_names(cells: Sequence[str], line: int, report: FileReport) -> tuple[st
 
 def _why(error: csv.Error) -> str:
     """The csv module's reason, in words about the file."""
-    if "end of data" in str(error):
+    if is_unfinished(error):
         return "a quoted cell never ends"
     if "expected after" in str(error):
         return "text follows a closing quote"

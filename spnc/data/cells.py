@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from io import StringIO
 
@@ -71,6 +71,17 @@ def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Er
         # A line of one quoted empty cell is a row with a missing value, spaces alone are not.
         if cells and not (len(cells) == 1 and cells[0].isspace()):
             yield begin, cells
+
+
+def ends_inside_a_cell(text: str, delimiter: str) -> bool:
+    """Whether the text, cut at the end of a line, was cut within a quoted cell."""
+    last = deque(records(text, delimiter), maxlen=1)
+    return any(isinstance(row, csv.Error) and is_unfinished(row) for _, row in last)
+
+
+def is_unfinished(error: csv.Error) -> bool:
+    """Whether a row is malformed because a quoted cell never ends."""
+    return "end of data" in str(error)
 
 
 def sniff_delimiter(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -11,8 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.data.distinct import distinct_rows
+
 ColumnKind = Literal["binary", "categorical"]
 SPLITS = ("train", "valid", "test")
+PIECE_CELLS = 1 << 21  # 16 megabytes of doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,20 @@ class Table:
 
     def distinct(self) -> Table:
         """The distinct rows, sorted, each weighted by how often it occurs (NaN equals NaN)."""
-        if self.rows == 0:
-            return self
-        keys = np.where(np.isnan(self.values), -1.0, self.values)
-        _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        weights = np.bincount(inverse.reshape(-1), weights=self.weights, minlength=len(first))
-        return Table(self.values[first], weights.astype(np.float64))
+        return self.distinct_with_inverse()[0]
+
+    def distinct_with_inverse(self) -> tuple[Table, NDArray[np.intp]]:
+        """The distinct rows, and for every row of this table which of them it has become."""
+        first, inverse = distinct_rows(self.values)
+        weights = np.bincount(inverse, weights=self.weights, minlength=len(first))
+        return Table(self.values[first], weights.astype(np.float64)), inverse
+
+    def pieces(self) -> Iterator[Table]:
+        """The rows in order, so many at a time that work on them needs little memory."""
+        step = max(1, PIECE_CELLS // max(1, self.values.shape[1]))
+        for begin in range(0, self.rows, step):
+            part = slice(begin, begin + step)
+            yield Table(self.values[part], self.weights[part])
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,10 +40,8 @@ def read_file(
     data = _bytes(path, sink, span, progress, help)
     if data is None:
         return None
-    suffixes = [s.lower() for s in path.suffixes]
-    compressed = suffixes[-1:] == [".gz"]
-    kind = (suffixes[:-1] if compressed else suffixes)[-1:]
-    if not kind or kind[0] not in SUPPORTED:
+    kind, compressed = file_type(path)
+    if kind not in SUPPORTED:
         message = f"spnc cannot read this type of file: `{path.name}`"
         hint = f"supported: {', '.join(SUPPORTED)}, and each of them with .gz"
         sink.error("E312", message, span, help=hint, where=file)
@@ -53,11 +51,19 @@ def read_file(
             data = _decompressed(data, report)
         if data is None:
             return None
-        if kind[0] in ARRAY_TYPES:
-            return ARRAY_TYPES[kind[0]](data, report)
-        delimiter = TEXT_TYPES[kind[0]]
+        if kind in ARRAY_TYPES:
+            return ARRAY_TYPES[kind](data, report)
+        delimiter = TEXT_TYPES[kind]
         table = parse_text(data, report, delimiter=delimiter, header=header, missing=missing)
         return None if table is None else {WHOLE: table}
+
+
+def file_type(path: Path) -> tuple[str, bool]:
+    """The ending that says what is in a file, such as ".csv", and whether it is compressed."""
+    suffixes = [s.lower() for s in path.suffixes]
+    compressed = suffixes[-1:] == [".gz"]
+    kind = (suffixes[:-1] if compressed else suffixes)[-1:]
+    return (kind[0] if kind else ""), compressed
 
 
 def read_bytes(path: Path, progress: Progress | None = None) -> bytes:

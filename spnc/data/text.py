@@ -11,7 +11,8 @@ from spnc.data.fast import parse_fast
 from spnc.data.options import MISSING
 from spnc.data.raw import FileReport, Header, RawTable
 
-_SNIFFED_BYTES = 1 << 16
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+SNIFFED_BYTES = 1 << 16
 
 
 def parse_text(
@@ -27,18 +28,31 @@ def parse_text(
     A regular file of numbers takes a fast route; anything else goes through `parse_careful`,
     which knows every cell's line. Both give the same values. `delimiter` None means: find out.
     """
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    data = with_plain_line_ends(data.removeprefix(BYTE_ORDER_MARK))
     # Tabs alone are a row of missing cells where the tab is known to be the delimiter.
     if not data.strip(b" \n" if delimiter == "\t" else None):
         report.error_empty()
         return None
-    if delimiter is None:
-        start = data[:_SNIFFED_BYTES]
-        delimiter = sniff_delimiter(
-            start[: start.rfind(b"\n") + 1 or None].decode(errors="replace")
-        )
+    return parse_rows(data, report, delimiter or found_delimiter(data), header, missing)
+
+
+def with_plain_line_ends(data: bytes) -> bytes:
+    """The same lines, each ended by `\\n` whatever ended it before."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data
+
+
+def found_delimiter(data: bytes) -> str:
+    """The delimiter, from the first lines."""
+    start = data[:SNIFFED_BYTES]
+    return sniff_delimiter(start[: start.rfind(b"\n") + 1 or None].decode(errors="replace"))
+
+
+def parse_rows(
+    data: bytes, report: FileReport, delimiter: str, header: Header, missing: Sequence[str]
+) -> RawTable | None:
+    """The table in a text with plain line ends, by the fast route if that is possible."""
     table = _fast(data, report, delimiter, header, missing)
     if table is not None:
         return table

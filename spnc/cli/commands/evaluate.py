@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from spnc.cli.arguments import add_json, add_quiet, command
 
@@ -25,12 +26,12 @@ def add(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Evaluate, and show a line per split."""
-    from spnc.atomic import write_text
+    """Evaluate piece by piece, equal rows once, and show a line per split."""
+    from spnc.atomic import replacing
     from spnc.backends import Score
     from spnc.cli.output import complain, table, writing
     from spnc.cli.progress import watching
-    from spnc.data.load import load_table
+    from spnc.data.stream import stream_table
     from spnc.diagnostics import Sink, did_you_mean
     from spnc.model import read_model
     from spnc.registry import BACKENDS
@@ -46,37 +47,48 @@ def run(arguments: argparse.Namespace) -> int:
     sink.stop()
     assert model is not None
     model.backend = BACKENDS[arguments.backend]()
-    with watching(arguments.quiet) as watch:
-        watch.stage("reading data")
-        dataset = load_table(arguments.data, sink, columns=model.columns, progress=watch.progress)
-        sink.stop()
-        assert dataset is not None
-        splits = dict(dataset.splits)
-        if arguments.split is not None:
-            if arguments.split not in splits:
-                sink.error(
-                    "E318",
-                    f"`{arguments.data}` has no split `{arguments.split}`",
-                    help=did_you_mean(arguments.split, splits),
-                )
-                sink.stop()
-            splits = {arguments.split: splits[arguments.split]}
+    scores: dict[str, Score] = {}
+    rows: dict[str, int] = {}
+    with ExitStack() as files, watching(arguments.quiet) as watch:
         watch.stage("evaluating")
-        results, lines = {}, ["split,row,log_likelihood"]
-        for name, rows in splits.items():
-            found = model.engine.log_likelihood(model.parameters, model.engine.load(rows))
-            score = Score.of(found, rows.weights)
-            results[name] = score.as_json(rows.rows)
-            if arguments.per_row is None:
+        model.backend.prepare(watch.progress)
+        per_row: BinaryIO | None = None
+        for split, piece in stream_table(
+            arguments.data, sink, columns=model.columns, progress=watch.progress
+        ):
+            begin = rows.setdefault(split, 0)
+            rows[split] += piece.rows
+            if arguments.split not in (None, split):
                 continue
-            lines += [f"{name},{i},{value!r}" for i, value in enumerate(found.tolist(), 1)]
-    if arguments.per_row is not None:
+            distinct, inverse = piece.distinct_with_inverse()
+            found = model.engine.log_likelihood(model.parameters, model.engine.load(distinct))
+            scores[split] = scores.get(split, Score()) + Score.of(found, distinct.weights)
+            if arguments.per_row is not None:
+                with writing(arguments.per_row):
+                    if per_row is None:
+                        per_row = files.enter_context(replacing(Path(arguments.per_row)))
+                        per_row.write(b"split,row,log_likelihood\n")
+                    texts = list(map(repr, found.tolist()))
+                    per_row.writelines(
+                        f"{split},{row},{texts[which]}\n".encode()
+                        for row, which in enumerate(inverse.tolist(), begin + 1)
+                    )
+        sink.stop()
+        if arguments.split not in (None, *rows):
+            sink.error(
+                "E318",
+                f"`{arguments.data}` has no split `{arguments.split}`",
+                help=did_you_mean(arguments.split, rows),
+            )
+            sink.stop()
         with writing(arguments.per_row):
-            write_text(Path(arguments.per_row), "\n".join([*lines, ""]))
+            files.close()
     complain(sink.diagnostics)
+    results = {split: score.as_json(rows[split]) for split, score in scores.items()}
     if arguments.json:
         print(json.dumps({"ok": True, "model": model.name, "splits": results}, indent=2))
     else:
         rows_of = [(n, r["rows"], r["avg_ll"], r["impossible_rows"]) for n, r in results.items()]
         print(table(["split", "rows", "avg log-likelihood", "impossible rows"], rows_of))
     return 0
+

@@ -1,0 +1,161 @@
+"""Files read a piece at a time, so that the memory in use does not grow with the rows.
+
+This is the way for files in which all is well. A piece cannot tell everything about a file with
+problems (how wide most rows are, how many more cells of a column are wrong), so at the first sign
+of one these readers give up, and the readers of whole files say all that there is to say.
+"""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from spnc.data.arrays import WHOLE
+from spnc.data.cells import ends_inside_a_cell, records
+from spnc.data.columns import typed_columns
+from spnc.data.dataset import PIECE_CELLS, Column, Table
+from spnc.data.files import TEXT_TYPES, file_type
+from spnc.data.progress import Progress
+from spnc.data.raw import FileReport, Header, RawTable
+from spnc.data.text import (
+    BYTE_ORDER_MARK,
+    SNIFFED_BYTES,
+    found_delimiter,
+    parse_rows,
+    with_plain_line_ends,
+)
+from spnc.diagnostics import Sink
+
+PIECE_BYTES = 1 << 22  # of text, at least two for every cell
+
+
+class PiecewiseError(Exception):
+    """The file, or what is left of it, has to be read as a whole."""
+
+
+def read_pieces(
+    path: Path,
+    columns: Sequence[Column],
+    *,
+    header: Header,
+    missing: Sequence[str],
+    progress: Progress | None,
+) -> Iterator[Table]:
+    """The rows of a file without splits, in order. Raises `PiecewiseError`, also half-way.
+
+    `columns` are those that the rows must have. Progress is told in bytes of the file, a piece
+    when it has been worked on.
+    """
+    kind, compressed = file_type(path)
+    if not path.is_file():  # a pipe, say, which cannot be read again
+        raise PiecewiseError
+    done = 0
+    try:
+        with (
+            path.open("rb") as file,
+            gzip.GzipFile(fileobj=file) if compressed else nullcontext(file) as stream,
+        ):
+            total = path.stat().st_size
+            if kind in TEXT_TYPES:
+                tables = _text(stream, TEXT_TYPES[kind], header, missing)
+            elif kind == ".npy":
+                tables = _array(stream, len(columns))
+            else:
+                raise PiecewiseError
+            for raw in tables:
+                if typed_columns({WHOLE: raw}, Sink(), columns) is None:
+                    raise PiecewiseError
+                yield Table(raw.values + 0.0)
+                done += raw.rows
+                if progress is not None:
+                    progress(f"{done:,} rows, {path.name}", min(file.tell(), total), total)
+    except (OSError, EOFError, zlib.error) as error:
+        raise PiecewiseError from error
+
+
+def _text(
+    stream: BufferedIOBase, delimiter: str | None, header: Header, missing: Sequence[str]
+) -> Iterator[RawTable]:
+    """The tables in the pieces of a text, the names of the columns in the first one only."""
+    blank = b" \n" if delimiter == "\t" else None  # as for whole files
+    if delimiter is None:
+        # Line ends of two bytes become one, and as many as for a whole file must remain.
+        start = stream.read(2 * SNIFFED_BYTES + len(BYTE_ORDER_MARK))
+        delimiter = found_delimiter(with_plain_line_ends(start.removeprefix(BYTE_ORDER_MARK)))
+        stream.seek(0)
+    for position, data in enumerate(_whole_rows(stream, delimiter)):
+        if position == 0 and not data.strip(blank):
+            raise PiecewiseError
+        # Blank lines alone, at the end of the file for example, are nothing wrong.
+        if not data.strip() and not any(records(data.decode(), delimiter)):
+            continue
+        report = FileReport(Sink(), "")
+        table = parse_rows(data, report, delimiter, header if position == 0 else "no", missing)
+        if table is None or not table.sound:
+            raise PiecewiseError
+        yield table
+
+
+def _whole_rows(stream: BufferedIOBase, delimiter: str) -> Iterator[bytes]:
+    """A text in pieces that end where a row ends; all line ends are plain."""
+    data = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+    size = PIECE_BYTES
+    while True:
+        more = stream.read(size)
+        data += more
+        # The second byte of a line end may still come.
+        open_end = b"\r" if more and data.endswith(b"\r") else b""
+        data = with_plain_line_ends(data[: len(data) - len(open_end)])
+        end = data.rfind(b"\n") + 1 if more else len(data)
+        if more and (end == 0 or _is_cut(data[:end], delimiter)):
+            data += open_end
+            size = max(size, len(data))  # twice as much each time, or long cells take forever
+            continue
+        if end:
+            yield data[:end]
+        if not more:
+            return
+        data = data[end:] + open_end
+        size = PIECE_BYTES
+
+
+def _is_cut(data: bytes, delimiter: str) -> bool:
+    return b'"' in data and ends_inside_a_cell(data.decode(errors="replace"), delimiter)
+
+
+def _array(stream: BufferedIOBase, width: int) -> Iterator[RawTable]:
+    """The rows of an NPY file, if they lie in it one after another."""
+    rows, dtype = _layout(stream, width)
+    step = max(1, PIECE_CELLS // width)
+    for begin in range(0, rows, step):
+        count = min(step, rows - begin)
+        data = stream.read(count * width * dtype.itemsize)
+        if len(data) < count * width * dtype.itemsize:
+            raise PiecewiseError
+        with np.errstate(over="ignore"):  # an infinity will be reported as such
+            values = np.frombuffer(data, dtype).reshape(count, width).astype(np.float64)
+        yield RawTable("", values)
+
+
+def _layout(stream: BufferedIOBase, width: int) -> tuple[int, np.dtype[Any]]:
+    """The number of rows and the type of the cells, from the head of an NPY file."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numpy remarks on headers written by Python 2
+            version = npy.read_magic(stream)
+            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, by_column, dtype = read(stream)
+    except Exception as error:  # corrupt headers raise from ast, tokenize, struct and numpy
+        raise PiecewiseError from error
+    if by_column or len(shape) != 2 or shape[1] != width or dtype.kind not in "buif":
+        raise PiecewiseError
+    return shape[0], dtype
