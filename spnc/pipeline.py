@@ -128,6 +128,10 @@ def train_compiled(
             keep(state)
         watch.iteration(state.history[-1], state.best_iteration)
 
+    watch.stage("preparing the backend")
+    with _timed(seconds, "prepare"):
+        backend.prepare(watch.progress)
+
     watch.stage("training")
     watch.training(recipe.optimizer)
     with _timed(seconds, "train"):
@@ -149,10 +153,10 @@ def train_compiled(
 
     watch.stage("evaluating")
     with _timed(seconds, "evaluate"):
-        scores = {}
-        for name, table in distinct.items():
-            found = model.engine.log_likelihood(model.parameters, model.engine.load(table))
-            scores[name] = Score.of(found, table.weights)
+        scores = {
+            name: model.engine.score(model.parameters, model.engine.load(table))
+            for name, table in distinct.items()
+        }
         _report_impossible_rows(scores, sink)
 
     seconds["total"] = sum(seconds.values())

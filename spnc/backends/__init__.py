@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.data.dataset import Table
+from spnc.data.progress import Progress
 from spnc.program import Parameters, Program
 
 Floats = NDArray[np.float64]
@@ -18,9 +19,17 @@ Floats = NDArray[np.float64]
 class Score:
     """How well rows are explained. A row of probability zero is counted, never averaged."""
 
-    total: float  # summed log-likelihood of the possible rows, by weight
-    possible: float  # weight of the rows with a positive probability
-    impossible: float  # weight of the others
+    total: float = 0.0  # summed log-likelihood of the possible rows, by weight
+    possible: float = 0.0  # weight of the rows with a positive probability
+    impossible: float = 0.0  # weight of the others
+
+    def __add__(self, other: Score) -> Score:
+        """The score of both sets of rows together."""
+        return Score(
+            self.total + other.total,
+            self.possible + other.possible,
+            self.impossible + other.impossible,
+        )
 
     @property
     def average(self) -> float:
@@ -70,6 +79,10 @@ class Engine(Protocol):
         """log p(row) for every row loaded; missing values are marginalised."""
         ...
 
+    def score(self, parameters: Parameters, batch: Any) -> Score:
+        """How well the rows loaded are explained."""
+        ...
+
     def expected_counts(self, parameters: Parameters, batch: Any) -> Counts:
         """Flows through every edge and leaf, summed over rows by weight; and the score."""
         ...
@@ -84,6 +97,10 @@ class Backend(Protocol):
     @classmethod
     def available(cls) -> bool:
         """Whether it can run on this machine."""
+        ...
+
+    def prepare(self, progress: Progress) -> None:
+        """Make what is made once per machine, such as compiled code; say how far it is."""
         ...
 
     def open(self, program: Program) -> Engine:

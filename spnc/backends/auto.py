@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from spnc.backends import Backend, Engine
+from spnc.data.progress import Progress
 from spnc.program import Program
 from spnc.registry import BACKENDS, Options
 
@@ -27,6 +28,10 @@ class Auto(Options):
         others = [BACKENDS[name] for name in BACKENDS if name != "auto"]
         best = max((b for b in others if b.available()), key=lambda b: b.priority)
         return best()  # type: ignore[no-any-return]
+
+    def prepare(self, progress: Progress) -> None:
+        """What the chosen backend needs."""
+        self.resolved().prepare(progress)
 
     def open(self, program: Program) -> Engine:
         """An engine of the chosen backend."""

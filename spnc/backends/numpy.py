@@ -19,6 +19,7 @@ import numpy as np
 
 from spnc.backends import Counts, Floats, Score
 from spnc.data.dataset import Table
+from spnc.data.progress import Progress
 from spnc.program import Ints, Parameters, Program, Segment
 from spnc.registry import BACKENDS, Options, option
 
@@ -40,6 +41,9 @@ class NumpyBackend(Options):
     def resolved(self) -> NumpyBackend:
         """Itself."""
         return self
+
+    def prepare(self, progress: Progress) -> None:
+        """Nothing."""
 
     def open(self, program: Program) -> NumpyEngine:
         """An engine for the program."""
@@ -87,6 +91,10 @@ class NumpyEngine:
             columns = np.ascontiguousarray(batch.values[rows].T)
             found[rows] = self._forward(parameters, log_weights, columns)[self.program.root]
         return found
+
+    def score(self, parameters: Parameters, batch: Table) -> Score:
+        """How well the rows are explained."""
+        return Score.of(self.log_likelihood(parameters, batch), batch.weights)
 
     def expected_counts(self, parameters: Parameters, batch: Table) -> Counts:
         """Flows through every edge and leaf, summed over rows by weight; and the score."""

@@ -49,6 +49,11 @@ class Distribution(Protocol):
         ...
 
     @staticmethod
+    def probabilities(table: Floats, states: int) -> Floats:
+        """p(state) for every leaf and state, `[leaf, state]`."""
+        ...
+
+    @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
         """log p(value) for `values[leaf, row]`; zero where the value is missing."""
         ...

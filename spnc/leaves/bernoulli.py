@@ -51,6 +51,12 @@ class Bernoulli:
         return states == 2 and table.shape[1] == 1 and bool(((table >= 0) & (table <= 1)).all())
 
     @staticmethod
+    def probabilities(table: Floats, states: int) -> Floats:
+        """The probabilities of 0 and 1, `[leaf, state]`."""
+        del states
+        return np.concatenate([1.0 - table, table], axis=1)
+
+    @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
         """Zero where the value is missing."""
         p = table[:, :1]

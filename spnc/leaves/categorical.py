@@ -62,6 +62,12 @@ class Categorical:
         )
 
     @staticmethod
+    def probabilities(table: Floats, states: int) -> Floats:
+        """The table itself: `[leaf, state]`."""
+        del states
+        return table
+
+    @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
         """Zero where the value is missing."""
         missing = np.isnan(values)

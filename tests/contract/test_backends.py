@@ -10,13 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spnc.backends import Engine
 from spnc.data.dataset import Table
-from spnc.graph.nodes import Graph, find_root
+from spnc.graph.nodes import find_root
 from spnc.lift import lift
 from spnc.lower import lower
-from spnc.program import Parameters
-from spnc.registry import BACKENDS
 from tests.circuits import (
     all_states,
     count_induced_trees,
@@ -26,19 +23,9 @@ from tests.circuits import (
     random_circuit,
     random_rows,
 )
+from tests.engines import every_backend, log_likelihood, open_engine, opened
 
 SEEDS = st.integers(0, 10**6)
-every_backend = pytest.mark.parametrize("backend", list(BACKENDS))
-
-
-def opened(backend: str, graph: Graph, **options: float) -> tuple[Engine, Parameters]:
-    program, parameters = lower(graph)
-    return BACKENDS[backend](**options).open(program), parameters
-
-
-def log_likelihood(backend: str, graph: Graph, values: np.ndarray) -> np.ndarray:
-    engine, parameters = opened(backend, graph)
-    return engine.log_likelihood(parameters, engine.load(Table(values)))
 
 
 @every_backend
@@ -117,7 +104,7 @@ def test_expected_counts_are_posterior_counts_of_induced_trees(
     columns = graph.graph["columns"]
     rows = random_rows(seed, columns, 6, missing)
     weights = np.random.default_rng(seed).random(6) + 0.5
-    engine = BACKENDS[backend]().open(program)
+    engine = open_engine(backend, program)
     counts = engine.expected_counts(parameters, engine.load(Table(rows, weights)))
 
     node = graph.nodes

@@ -13,18 +13,19 @@ from spnc.api import read_thing
 from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
 from spnc.lower import lower
-from spnc.registry import BACKENDS
 from spnc.training import Fit, Fitted, State
 from spnc.training.optimizers.em import Em
 from spnc.training.stops.variance import Variance
 from tests.circuits import node_link_leaf, random_circuit, random_rows
+from tests.engines import every_backend, opened
 
 SEEDS = st.integers(0, 10**6)
 
 
-def fit(graph: object, rows: np.ndarray, em: Em, alpha: float, **more: object) -> Fitted:
-    program, parameters = lower(graph)  # type: ignore[arg-type]
-    engine = BACKENDS["numpy"]().open(program)
+def fit(
+    backend: str, graph: object, rows: np.ndarray, em: Em, alpha: float, **more: object
+) -> Fitted:
+    engine, parameters = opened(backend, graph)  # type: ignore[arg-type]
     sink = Sink()
     options = {"valid": None, **more}
     found = em.fit(Fit(engine, parameters, Table(rows), smoothing=alpha, sink=sink, **options))  # type: ignore[arg-type]
@@ -33,17 +34,20 @@ def fit(graph: object, rows: np.ndarray, em: Em, alpha: float, **more: object) -
     return found
 
 
+@every_backend
 @settings(max_examples=60)
 @given(
     seed=SEEDS,
     alpha=st.sampled_from([0.0, 0.1, 1.0]),
     missing=st.sampled_from([0.0, 0.2]),
 )
-def test_likelihood_plus_prior_never_falls(seed: int, alpha: float, missing: float) -> None:
+def test_likelihood_plus_prior_never_falls(
+    backend: str, seed: int, alpha: float, missing: float
+) -> None:
     graph = random_circuit(seed, variables=6, depth=5, share=0.5)
     rows = random_rows(seed, graph.graph["columns"], 40, missing)
     em = Em(max_iterations=15, stop=None, patience=None)
-    objectives = [r.objective for r in fit(graph, rows, em, alpha).history]
+    objectives = [r.objective for r in fit(backend, graph, rows, em, alpha).history]
     assert len(objectives) == 16
     for before, after in itertools.pairwise(objectives):
         assert after >= before - 1e-9 * abs(before)
@@ -76,11 +80,12 @@ def shared_leaf_circuit() -> object:
     )
 
 
-def test_a_shared_leaf_is_counted_once_per_row() -> None:
+@every_backend
+def test_a_shared_leaf_is_counted_once_per_row(backend: str) -> None:
     """Worked by hand: b is below both products, so it sees every row once, not twice."""
     rows = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     em = Em(max_iterations=1, stop=None, patience=None)
-    found = fit(shared_leaf_circuit(), rows, em, 0.5)
+    found = fit(backend, shared_leaf_circuit(), rows, em, 0.5)
     (table,) = found.parameters.tables
     # a is 1 in three rows, of which the first product explains 0.2 each; 0 in one, 0.8 of it.
     a1, a2 = (0.6 + 0.5) / (0.6 + 0.8 + 1), (2.4 + 0.5) / (2.4 + 0.2 + 1)
@@ -88,19 +93,21 @@ def test_a_shared_leaf_is_counted_once_per_row() -> None:
     assert sorted(table[:, 0]) == pytest.approx(sorted([a1, a2, b]), abs=1e-12)
 
 
-def test_em_finds_the_shares_of_a_mixture_it_can_see() -> None:
+@every_backend
+def test_em_finds_the_shares_of_a_mixture_it_can_see(backend: str) -> None:
     """With leaves that tell the parts apart, the weights are the shares in the data."""
     rows = np.repeat([[1.0, 1.0], [0.0, 1.0]], [30, 10], axis=0)
     em = Em(max_iterations=200, stop=None, patience=None)
-    found = fit(shared_leaf_circuit(), rows, em, 0.0)
+    found = fit(backend, shared_leaf_circuit(), rows, em, 0.0)
     likelihood = found.history[-1].train
     assert likelihood == pytest.approx(0.75 * np.log(0.75) + 0.25 * np.log(0.25), abs=1e-6)
 
 
-def test_training_stops_by_the_variance_rule_and_says_so() -> None:
+@every_backend
+def test_training_stops_by_the_variance_rule_and_says_so(backend: str) -> None:
     graph = random_circuit(3, variables=5)
     rows = random_rows(3, graph.graph["columns"], 60, 0.0)
-    found = fit(graph, rows, Em(stop=Variance(window=5, below=1e-7), patience=None), 0.1)
+    found = fit(backend, graph, rows, Em(stop=Variance(window=5, below=1e-7), patience=None), 0.1)
     assert found.stopped == "variance"
     assert found.kept == "last"
     last = [r.train for r in found.history]
@@ -108,43 +115,46 @@ def test_training_stops_by_the_variance_rule_and_says_so() -> None:
     assert np.var(last[-6:-1]) >= 1e-7
 
 
-def test_training_stops_by_patience_and_keeps_the_best_on_validation() -> None:
+@every_backend
+def test_training_stops_by_patience_and_keeps_the_best_on_validation(backend: str) -> None:
     graph = random_circuit(5, variables=6, depth=6)
     rows = random_rows(5, graph.graph["columns"], 12, 0.0)
     valid = Table(random_rows(6, graph.graph["columns"], 200, 0.0))
     em = Em(stop=None, patience=3, max_iterations=500)
-    found = fit(graph, rows, em, 0.01, valid=valid)
+    found = fit(backend, graph, rows, em, 0.01, valid=valid)
     assert found.stopped == "patience"
     assert found.kept == "best on valid"
     scores = [r.valid for r in found.history]
     assert scores[found.kept_iteration] == max(scores)
     assert found.history[-1].iteration == found.kept_iteration + 3
-    engine = BACKENDS["numpy"]().open(lower(graph)[0])
-    again = engine.log_likelihood(found.parameters, valid).mean()
+    engine, _ = opened(backend, graph)
+    again = engine.log_likelihood(found.parameters, engine.load(valid)).mean()
     assert again == pytest.approx(max(scores))
 
 
-def test_no_iterations_leave_the_parameters_as_they_are() -> None:
+@every_backend
+def test_no_iterations_leave_the_parameters_as_they_are(backend: str) -> None:
     graph = random_circuit(8)
     rows = random_rows(8, graph.graph["columns"], 10, 0.0)
-    found = fit(graph, rows, Em(max_iterations=0), 0.1)
+    found = fit(backend, graph, rows, Em(max_iterations=0), 0.1)
     assert found.stopped == "max_iterations"
     assert (found.parameters.weights == lower(graph)[1].weights).all()
 
 
-def test_going_on_from_a_state_gives_the_same_bits() -> None:
+@every_backend
+def test_going_on_from_a_state_gives_the_same_bits(backend: str) -> None:
     graph = random_circuit(11, variables=6, depth=5)
     rows = random_rows(11, graph.graph["columns"], 50, 0.1)
     valid = Table(random_rows(12, graph.graph["columns"], 30, 0.0))
     em = Em(max_iterations=60, stop=None, patience=10)
     states: list[State] = []
-    whole = fit(graph, rows, em, 0.01, valid=valid, monitor=states.append)
+    whole = fit(backend, graph, rows, em, 0.01, valid=valid, monitor=states.append)
     assert whole.stopped == "patience"
     assert whole.kept_iteration < len(states) - 2
     # Once before the best iteration, and once after it, when the best must not be forgotten.
     early, late = states[whole.kept_iteration // 2], states[whole.kept_iteration + 2]
     for state in (early, late):
-        resumed = fit(graph, rows, em, 0.01, valid=valid, resume=state)
+        resumed = fit(backend, graph, rows, em, 0.01, valid=valid, resume=state)
         assert resumed.kept_iteration == whole.kept_iteration
         same_bits(whole, resumed)
 
@@ -156,7 +166,8 @@ def same_bits(whole: Fitted, resumed: Fitted) -> None:
     assert [r.train for r in whole.history] == [r.train for r in resumed.history]
 
 
-def test_impossible_validation_rows_count_against_parameters() -> None:
+@every_backend
+def test_impossible_validation_rows_count_against_parameters(backend: str) -> None:
     from spnc.backends import Score
 
     one = Score.of(np.array([-1.0, -np.inf]), np.ones(2))

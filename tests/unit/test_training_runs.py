@@ -82,11 +82,12 @@ def test_a_run_folder_holds_model_metrics_history_and_lock(spec: str, capsys) ->
         "structure",
         "residual",
         "compile",
+        "prepare",
         "train",
         "evaluate",
         "total",
     }
-    assert metrics["backend"] == "numpy"
+    assert metrics["backend"] == "numba"
     assert metrics["seed"] == 3
     with (run / "history.csv").open() as file:
         history = list(csv.DictReader(file))

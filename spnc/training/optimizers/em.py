@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 
 from spnc import smoothing
-from spnc.backends import Counts, Score
+from spnc.backends import Counts
 from spnc.program import Parameters, Program
 from spnc.registry import OPTIMIZERS, STOPS, Options, choice, option
 from spnc.training import Fit, Fitted, Record, State, StopRule
@@ -69,10 +69,7 @@ class Em(Options):
                     help="set `smoothing` above 0, or mend the leaves whose p is 0 or 1",
                 )
                 return None
-            valid_score = None
-            if valid is not None and fit.valid is not None:
-                found = engine.log_likelihood(parameters, valid)
-                valid_score = Score.of(found, fit.valid.weights)
+            valid_score = engine.score(parameters, valid) if valid is not None else None
             iteration = len(state.history)
             record = Record(
                 iteration,

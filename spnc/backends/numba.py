@@ -1,0 +1,59 @@
+"""The fast CPU backend: compiled loops over the distinct projections of the data.
+
+See `spnc.engine` for how. Nothing is compiled for a circuit: the kernels take it as arrays, are
+compiled once per machine, and kept on disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, ClassVar
+
+from spnc.data.progress import Progress
+from spnc.program import Program
+from spnc.registry import BACKENDS, Options, option
+
+if TYPE_CHECKING:
+    from spnc.engine.engine import CpuEngine
+
+
+@BACKENDS.register("numba")
+@dataclass(frozen=True, kw_only=True)
+class NumbaBackend(Options):
+    """Compiled loops on all cores; what is equal in the data is computed once."""
+
+    priority: ClassVar[int] = 10
+
+    threads: int | None = option(
+        None,
+        "how many threads; none: as NUMBA_NUM_THREADS or OMP_NUM_THREADS say, or one per core",
+        min=1,
+    )
+    plan_above: int = option(
+        200_000,
+        "with fewer rows times edges, rows are computed one by one, equal parts or not",
+        min=0,
+    )
+
+    @classmethod
+    def available(cls) -> bool:
+        """Whether numba is installed."""
+        return find_spec("numba") is not None
+
+    def resolved(self) -> NumbaBackend:
+        """Itself."""
+        return self
+
+    def prepare(self, progress: Progress) -> None:
+        """The kernels, compiled or read from disk."""
+        from spnc.engine.compiling import warm_up
+
+        label = "compiling, only once on this machine: kernel"
+        warm_up(lambda done, total: progress(label, done, total))
+
+    def open(self, program: Program) -> CpuEngine:
+        """An engine for the program."""
+        from spnc.engine.engine import CpuEngine
+
+        return CpuEngine(program, self.threads, self.plan_above)

@@ -1,0 +1,165 @@
+"""`CpuEngine`: a program opened on the compiled backend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from spnc.backends import Counts, Floats, Score
+from spnc.data.dataset import Table
+from spnc.engine import logspace
+from spnc.engine.crew import Crew, even_bounds, thread_count
+from spnc.engine.layout import make_plan
+from spnc.engine.plan import Codes
+from spnc.engine.planner import encode
+from spnc.engine.running import Running
+from spnc.engine.skeleton import Skeleton
+from spnc.program import Parameters, Program
+
+LANES = 16  # partial sums over rows done exactly; fixed, so that bits don't depend on threads
+
+
+@dataclass(eq=False)
+class Batch:
+    """Rows laid out for an engine: as codes, and as a plan if they are many."""
+
+    codes: Codes
+    weights: Floats
+    running: Running | None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.weights)
+
+
+class CpuEngine:
+    """A program opened on the compiled backend."""
+
+    def __init__(self, program: Program, threads: int | None, plan_above: int) -> None:
+        self.program = program
+        self.skeleton = Skeleton(program)
+        self.crew = Crew(thread_count(threads))
+        self.plan_above = plan_above
+
+    def load(self, table: Table) -> Batch:
+        """Codes, and a plan where there is enough to save."""
+        codes = encode(table, self.skeleton.states)
+        running = None
+        if table.rows and table.rows * self.program.edges >= self.plan_above:
+            running = Running(make_plan(self.skeleton, codes), self.crew)
+        return Batch(codes, table.weights, running)
+
+    def log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
+        """log p(row) for every row loaded; missing values are marginalised."""
+        found = np.full(batch.rows, np.nan)
+        probabilities = self._probabilities(parameters)
+        running = batch.running
+        if running is not None:
+            with running.quietly():
+                running.start(parameters.weights, probabilities)
+                running.log_likelihoods(found)
+        self._exactly(parameters, probabilities, batch, found, None)
+        return found
+
+    def score(self, parameters: Parameters, batch: Batch) -> Score:
+        """How well the rows loaded are explained."""
+        return Score.of(self.log_likelihood(parameters, batch), batch.weights)
+
+    def expected_counts(self, parameters: Parameters, batch: Batch) -> Counts:
+        """Flows through every edge and leaf, summed over rows by weight; and the score."""
+        found = np.full(batch.rows, np.nan)
+        counts = np.zeros(self.program.slots)
+        states = np.zeros(self.skeleton.probability_count)
+        probabilities = self._probabilities(parameters)
+        running = batch.running
+        if running is not None:
+            with running.quietly():
+                running.start(parameters.weights, probabilities)
+                running.flows_through_rows(batch.weights, found, counts)
+                running.flows_through_cells(counts)
+            leaves = running.plan.leaves
+            states[leaves.sources] = running.flows[leaves.entries]
+        self._exactly(parameters, probabilities, batch, found, (counts, states))
+        return Counts(counts, self._tables(states), Score.of(found, batch.weights))
+
+    # -- leaves --------------------------------------------------------------------------------
+
+    def _probabilities(self, parameters: Parameters) -> Floats:
+        """The flat list of leaf probabilities that plans refer to."""
+        parts = []
+        for leaf, table in zip(self.program.leaves, parameters.tables, strict=True):
+            known = leaf.kind.probabilities(table, leaf.states)
+            parts.append(np.concatenate([known, np.ones((len(known), 1))], axis=1).reshape(-1))
+        return np.concatenate(parts)
+
+    def _tables(self, states: Floats) -> tuple[Floats, ...]:
+        """Counts in that list, as one table per leaf table."""
+        found, start = [], 0
+        for leaf in self.program.leaves:
+            stop = start + len(leaf) * (leaf.states + 1)
+            found.append(states[start:stop].reshape(len(leaf), -1)[:, :-1])
+            start = stop
+        return tuple(found)
+
+    # -- the exact way out ---------------------------------------------------------------------
+
+    @cached_property
+    def _circuit(self) -> tuple[Any, ...]:
+        segments = self.program.segments
+        kinds = [np.full(s.last - s.first, 2 if s.is_sum else 1, dtype=np.uint8) for s in segments]
+        starts, slots, done = [np.zeros(1, dtype=np.int64)], [], 0
+        for s in segments:
+            starts.append(s.starts[1:] + done)
+            done += len(s.children)
+            slots.append(s.first_slot + np.arange(len(s.children)))
+        children = [s.children for s in segments]
+        none = np.zeros(0, dtype=np.int64)
+        return (
+            np.concatenate([np.zeros(0, dtype=np.uint8), *kinds]),
+            np.concatenate(starts),
+            np.concatenate([none, *children]),
+            np.concatenate([none, *slots]),
+        )
+
+    def _exactly(
+        self,
+        parameters: Parameters,
+        probabilities: Floats,
+        batch: Batch,
+        found: Floats,
+        totals: tuple[Floats, Floats] | None,
+    ) -> None:
+        """Compute the rows that are still not a number, in the log domain."""
+        rows = np.flatnonzero(np.isnan(found))
+        if len(rows) == 0:
+            return
+        with np.errstate(divide="ignore"):
+            log_weights, logs = np.log(parameters.weights), np.log(probabilities)
+        sk, crew = self.skeleton, self.crew
+        circuit = (sk.leaf_columns, logs, sk.leaf_sources, *self._circuit)
+        if totals is None:
+            crew.run(
+                even_bounds(len(rows), crew.threads),
+                lambda _, first, last: logspace.log_likelihoods(
+                    rows[first:last], sk.root, batch.codes, circuit, log_weights, found
+                ),
+            )
+            return
+        lanes = even_bounds(len(rows), min(LANES, -(-len(rows) // 32)))
+        parts = [[np.zeros_like(t) for t in totals] for _ in lanes[1:]]
+
+        def work(_: int, first: int, last: int) -> None:
+            for lane in range(first, last):
+                logspace.expected_counts(
+                    rows[lanes[lane] : lanes[lane + 1]], batch.weights, sk.root, batch.codes,
+                    circuit, log_weights, found, *parts[lane],
+                )  # fmt: skip
+
+        crew.run(even_bounds(len(parts), crew.threads), work)
+        for part in parts:
+            for total, own in zip(totals, part, strict=True):
+                total += own

@@ -1,0 +1,65 @@
+"""What a plan needs to know of a program whatever the table: scopes, leaves, edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.graph.scopes import members
+from spnc.program import Ints, Program
+
+
+class Skeleton:
+    """A program's scopes, numbered smallest first, and its edges, ready for planning."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.nodes, self.root, self.slots = program.nodes, program.root, program.slots
+        self.states = np.array([c.states for c in program.columns], dtype=np.int64)
+        self.leaf_columns: Ints = np.concatenate([t.variables for t in program.leaves])
+        # Leaf probabilities are one flat list, [leaf, state] table by table; the last state of
+        # every leaf stands for a missing value, and has probability one.
+        widths = np.concatenate([np.full(len(t), t.states + 1) for t in program.leaves])
+        self.leaf_sources: Ints = np.cumsum(widths) - widths
+        self.probability_count = int(widths.sum())
+
+        bits = program.scopes()
+        distinct = sorted(set(bits), key=lambda s: (s.bit_count(), s))
+        number = {s: i for i, s in enumerate(distinct)}
+        self.scope_of: NDArray[np.int64] = np.array([number[s] for s in bits], dtype=np.int64)
+        self.scope_count = len(distinct)
+        self._columns = [np.array(members(s), dtype=np.int64) for s in distinct]
+        # A scope strictly inside each, the largest that a product's child has; -1 for columns.
+        part = np.full(len(distinct), -1, dtype=np.int64)
+        for segment in program.segments:
+            if not segment.is_sum:
+                largest = np.maximum.reduceat(self.scope_of[segment.children], segment.starts[:-1])
+                own = self.scope_of[segment.first : segment.last]
+                inside = largest < own  # a product of one child has its child's scope
+                np.maximum.at(part, own[inside], largest[inside])
+        self.scope_part: list[int] = part.tolist()
+        self.scopes_columns = cache(self._scopes_columns)
+
+    def scope_columns(self, scope: int) -> Ints:
+        """The columns of a scope, ascending."""
+        return self._columns[scope]
+
+    def union_columns(self, scopes: Sequence[int]) -> Ints:
+        """The columns of disjoint scopes together, ascending."""
+        return np.sort(np.concatenate([self._columns[s] for s in scopes]))
+
+    def _scopes_columns(self, scopes: tuple[int, ...]) -> tuple[Ints, Ints]:
+        """The columns of several scopes one after another, and where each starts."""
+        own = [self._columns[s] for s in scopes]
+        return np.cumsum([0, *map(len, own)]), np.concatenate(own)
+
+    def inner(self) -> Iterator[tuple[int, bool, Ints, int]]:
+        """Every inner node, children first: number, whether a sum, children, first weight slot."""
+        for segment in self.program.segments:
+            starts = segment.starts.tolist()
+            for i, n in enumerate(range(segment.first, segment.last)):
+                start, stop = starts[i], starts[i + 1]
+                yield n, segment.is_sum, segment.children[start:stop], segment.first_slot + start

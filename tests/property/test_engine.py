@@ -1,0 +1,267 @@
+"""The compiled engine: what it leaves out changes nothing, and threads change no bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spnc.backends import Counts
+from spnc.data.dataset import Column, Table
+from spnc.engine import planner, running
+from spnc.engine.crew import shares, thread_count
+from spnc.engine.dense import dense_blocks
+from spnc.engine.engine import Batch, CpuEngine
+from spnc.engine.plan import DENSE, SUM
+from spnc.engine.projections import pack, project, representatives
+from spnc.graph.nodes import Builder, Graph
+from spnc.leaves.bernoulli import Bernoulli
+from spnc.lower import lower
+from spnc.program import Parameters
+from spnc.registry import BACKENDS
+from tests.circuits import hidden_tree, random_circuit, random_columns, random_rows
+
+SEEDS = st.integers(0, 10**6)
+
+
+def planned(graph: Graph, table: Table, threads: int = 2) -> tuple[CpuEngine, Parameters, Batch]:
+    program, parameters = lower(graph)
+    engine: CpuEngine = BACKENDS["numba"](threads=threads, plan_above=0).open(program)
+    batch = engine.load(table)
+    assert batch.running is not None
+    return engine, parameters, batch
+
+
+def both(graph: Graph, table: Table) -> tuple[np.ndarray, np.ndarray, Counts, Counts]:
+    """Log-likelihoods and counts of the compiled engine, and of the reference."""
+    engine, parameters, batch = planned(graph, table)
+    reference = BACKENDS["numpy"]().open(engine.program)
+    return (
+        engine.log_likelihood(parameters, batch),
+        reference.log_likelihood(parameters, table),
+        engine.expected_counts(parameters, batch),
+        reference.expected_counts(parameters, table),
+    )
+
+
+def agree(graph: Graph, table: Table) -> None:
+    found, expected, counts, expected_counts = both(graph, table)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    close_counts(counts, expected_counts)
+
+
+def close_counts(one: Counts, other: Counts) -> None:
+    assert one.weights == pytest.approx(other.weights, rel=1e-9, abs=1e-9)
+    for a, b in zip(one.tables, other.tables, strict=True):
+        assert a == pytest.approx(b, rel=1e-9, abs=1e-9)
+    assert one.score.total == pytest.approx(other.score.total, rel=1e-9)
+    assert one.score.impossible == other.score.impossible
+
+
+def repeated_rows(seed: int, columns: tuple[Column, ...], rows: int, missing: float) -> Table:
+    """Rows with structure: every cell depends on one of few hidden kinds of row."""
+    rng = np.random.default_rng(seed)
+    kinds = random_rows(seed, columns, 6, 0.0)[rng.integers(6, size=rows)]
+    noise = random_rows(seed + 1, columns, rows, missing)
+    values = np.where(rng.random(kinds.shape) < 0.8, kinds, noise)
+    return Table(values, rng.random(rows) + 0.5)
+
+
+@settings(max_examples=60)
+@given(seed=SEEDS, extremes=st.booleans(), missing=st.sampled_from([0.0, 0.15]))
+def test_many_rows_agree_with_the_reference(seed: int, extremes: bool, missing: float) -> None:
+    graph = random_circuit(seed, variables=9, depth=6, share=0.4, extremes=extremes)
+    agree(graph, repeated_rows(seed, graph.graph["columns"], 400, missing))
+
+
+@pytest.mark.parametrize("states", [3, 16])
+@pytest.mark.parametrize("seed", range(3))
+def test_hidden_trees_agree_with_the_reference(states: int, seed: int) -> None:
+    columns = random_columns(np.random.default_rng(seed), 14, binary_only=True)
+    graph = hidden_tree(columns, states, seed)
+    table = repeated_rows(seed, tuple(columns), 700, 0.05)
+    _, _, batch = planned(graph, table)
+    assert batch.running is not None
+    plan = batch.running.plan
+    dense = (plan.cells.kinds == DENSE).sum() + (plan.row_nodes.kinds == DENSE).sum()
+    assert dense == (13 if states == 16 else 0)
+    agree(graph, table)
+
+
+def test_threads_and_working_memory_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many small waves or one, one thread or eight: the same sums in the same order."""
+    rng = np.random.default_rng(5)
+    columns = random_columns(rng, 12, binary_only=True)
+    for graph in (
+        random_circuit(5, variables=12, depth=9, share=0.5, binary_only=True),
+        hidden_tree(columns, 16, 5),
+    ):
+        table = repeated_rows(5, graph.graph["columns"], 3000, 0.1)
+        found = []
+        for threads, wave_bytes in ((1, 32_000_000), (1, 20_000), (2, 300_000), (8, 20_000)):
+            monkeypatch.setattr(running, "WAVE_BYTES", wave_bytes)
+            monkeypatch.setattr(running, "WORTH_SHARING", 0)
+            engine, parameters, batch = planned(graph, table, threads)
+            counts = engine.expected_counts(parameters, batch)
+            found.append((engine.log_likelihood(parameters, batch), counts))
+        assert len({len(f) for f, _ in found}) == 1
+        for log_likelihoods, counts in found[1:]:
+            assert (log_likelihoods == found[0][0]).all()
+            assert (counts.weights == found[0][1].weights).all()
+            for a, b in zip(counts.tables, found[0][1].tables, strict=True):
+                assert (a == b).all()
+
+
+def test_rows_beyond_the_range_of_doubles_are_exact() -> None:
+    """Some rows are within range, some far below it, some impossible; each is right."""
+    width = 400
+    columns = tuple(Column(f"x{i}") for i in range(width))
+    builder = Builder(columns)
+    low = [builder.leaf(i, Bernoulli(1e-3)) for i in range(width)]
+    high = [builder.leaf(i, Bernoulli(0.6)) for i in range(width - 1)]
+    sure = builder.leaf(width - 1, Bernoulli(0.0))
+    builder.sum([builder.product(low), builder.product([*high, sure])], [0.5, 0.5])
+    zeros, ones = np.zeros((1, width)), np.ones((1, width))
+    half = (np.arange(width) % 2).astype(float)[None, :]
+    rows = np.concatenate([zeros, ones, half, half[:, ::-1], ones])
+    table = Table(np.concatenate([rows] * 20))
+    found, expected, counts, expected_counts = both(builder.graph, table)
+    assert expected.min() < -2000
+    assert found == pytest.approx(expected, rel=1e-9)
+    close_counts(counts, expected_counts)
+
+
+def test_a_dead_component_costs_nothing_and_gets_nothing() -> None:
+    rng = np.random.default_rng(1)
+    columns = random_columns(rng, 20, binary_only=True)
+    builder = Builder(columns)
+
+    def component() -> int:
+        parts = [
+            builder.product([builder.leaf(v, Bernoulli(float(rng.random()))) for v in range(20)])
+            for _ in range(2)
+        ]
+        return builder.sum(parts, [0.4, 0.6])
+
+    builder.graph.graph["root"] = builder.sum([component(), component()], [1.0, 0.0])
+    table = repeated_rows(1, tuple(columns), 300, 0.0)
+    agree(builder.graph, table)
+    engine, parameters, batch = planned(builder.graph, table)
+    engine.expected_counts(parameters, batch)
+    assert batch.running is not None
+    for alive in (batch.running.cells_alive, batch.running.rows_alive):
+        assert 0 < alive.sum() < len(alive)
+    # All of it comes back when the weight does.
+    revived = Parameters(np.full_like(parameters.weights, 0.5), parameters.tables)
+    reference = BACKENDS["numpy"]().open(engine.program)
+    close_counts(engine.expected_counts(revived, batch), reference.expected_counts(revived, table))
+
+
+def test_wide_products_are_computed_per_distinct_projection() -> None:
+    """Two mixtures of 40 binary factors over 2,000 rows: a tenth of the look-ups, or fewer."""
+    rng = np.random.default_rng(2)
+    columns = random_columns(rng, 40, binary_only=True)
+    builder = Builder(columns)
+    parts = [
+        builder.product([builder.leaf(v, Bernoulli(float(rng.random()))) for v in range(40)])
+        for _ in range(2)
+    ]
+    builder.sum(parts, [0.5, 0.5])
+    table = Table((rng.random((2000, 40)) < 0.5).astype(float)).distinct()
+    _, _, batch = planned(builder.graph, table)
+    assert batch.running is not None
+    plan = batch.running.plan
+    look_ups = len(plan.row_nodes.cells.nodes) * plan.rows
+    inner = plan.cells.sizes * np.diff(plan.cells.children.starts)
+    assert look_ups + inner.sum() < 0.25 * 2000 * 80
+    agree(builder.graph, table)
+
+
+# -- the parts ---------------------------------------------------------------------------------
+
+
+def codes_of(seed: int, columns: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    states = rng.integers(1, 5, size=columns)
+    return (rng.integers(0, 10**6, (columns, rows)) % states[:, None]).astype(np.uint16), states
+
+
+@given(seed=SEEDS, data=st.data())
+def test_projections_are_numbered_by_first_appearance(seed: int, data: st.DataObject) -> None:
+    codes, states = codes_of(seed, 6, 40)
+    columns = np.array(sorted(data.draw(st.sets(st.integers(0, 5), min_size=1))))
+    rows = np.array(data.draw(st.lists(st.integers(0, 39), min_size=1, unique=True)), np.uint32)
+    keys = [tuple(codes[columns, r].tolist()) for r in rows]
+    expected = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    ids = np.empty(len(rows), dtype=np.uint16)
+    assert project(codes, states, columns, rows, len(rows), ids) == len(expected)
+    assert ids.tolist() == [expected[key] for key in keys]
+    first = representatives(ids, len(expected), rows)
+    assert [tuple(codes[columns, r].tolist()) for r in first] == list(expected)
+    if len(expected) > 1:
+        assert project(codes, states, columns, rows, len(expected) - 1, ids) == -1
+
+
+@given(seed=SEEDS, limit=st.integers(1, 30))
+def test_packed_groups_stay_below_the_limit_and_cannot_be_joined(seed: int, limit: int) -> None:
+    codes, states = codes_of(seed, 8, 60)
+    rows = np.arange(60, dtype=np.uint32)
+    groups = pack(codes, states, np.arange(9), np.arange(8), rows, limit)
+    assert groups[0] == 0
+    assert set(np.diff(groups)) <= {0, 1}
+
+    def distinct(columns: np.ndarray) -> int:
+        return len({tuple(codes[columns, r].tolist()) for r in rows})
+
+    for g in range(groups[-1] + 1):
+        own = np.flatnonzero(groups == g)
+        assert len(own) == 1 or distinct(own) <= limit
+        if g < groups[-1]:
+            assert distinct(np.append(own, own[-1] + 1)) > limit
+
+
+def test_sums_that_share_all_children_are_a_block() -> None:
+    shared, other = list(range(32)), list(range(1, 33))
+    children: list[list[int]] = [[] for _ in range(40)]
+    children += [shared, shared[::-1]] * 4 + [other] * 7
+    kinds = [0] * 40 + [SUM] * 15
+    assert dense_blocks(kinds, children) == [(list(range(40, 48)), shared)]
+
+
+def test_missing_values_are_a_state_of_their_own() -> None:
+    codes = planner.encode(Table(np.array([[0.0, np.nan], [1.0, 2.0]])), np.array([2, 3]))
+    assert codes.tolist() == [[0, 1], [3, 2]]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 8])
+def test_shares_cover_everything_in_order(parts: int) -> None:
+    up_to = np.concatenate([[0], np.cumsum([5, 1, 1, 1, 50, 1])])
+    found = shares(up_to, parts)
+    assert len(found) == parts + 1
+    assert (found[0], found[-1]) == (0, 6)
+    assert found == sorted(found)
+
+
+def test_the_usual_variables_say_how_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3,2")
+    assert thread_count(None) == 3
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "5")
+    assert thread_count(None) == 5
+    assert thread_count(7) == 7
+    for nonsense in ("", "0", "many"):
+        monkeypatch.setenv("NUMBA_NUM_THREADS", nonsense)
+        monkeypatch.setenv("OMP_NUM_THREADS", nonsense)
+        assert thread_count(None) >= 1
+
+
+def test_an_empty_table_has_no_score_and_no_counts() -> None:
+    graph = random_circuit(1)
+    program, parameters = lower(graph)
+    engine: Any = BACKENDS["numba"](plan_above=0).open(program)
+    batch = engine.load(Table(np.zeros((0, len(graph.graph["columns"])))))
+    assert engine.log_likelihood(parameters, batch).shape == (0,)
+    assert engine.expected_counts(parameters, batch).weights.sum() == 0.0
