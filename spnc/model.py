@@ -65,7 +65,7 @@ class Model:
     def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
         """The same for a table that fits, equal rows computed once."""
         distinct, inverse = table.distinct_with_inverse()
-        batch = self.engine.load(distinct)
+        batch = self.engine.load(distinct, once=True)
         return self.engine.log_likelihood(self.parameters, batch)[inverse]
 
     def graph(self) -> Graph:

@@ -154,7 +154,7 @@ def train_compiled(
     watch.stage("evaluating")
     with _timed(seconds, "evaluate"):
         scores = {
-            name: model.engine.score(model.parameters, model.engine.load(table))
+            name: model.engine.score(model.parameters, model.engine.load(table, once=True))
             for name, table in distinct.items()
         }
         _report_impossible_rows(scores, sink)

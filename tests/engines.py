@@ -20,7 +20,7 @@ from spnc.registry import BACKENDS
 
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in BACKENDS if BACKENDS[name].available()},
-    "numba, planned": ("numba", {"plan_above": 0}),
+    "numba, planned": ("numba", {"plan_rows": 0}),
 }
 every_backend = pytest.mark.parametrize("backend", list(WAYS))
 

@@ -71,8 +71,11 @@ class Engine(Protocol):
 
     program: Program
 
-    def load(self, table: Table) -> Any:
-        """Rows laid out for this engine; made once, used for every pass."""
+    def load(self, table: Table, *, once: bool = False) -> Any:
+        """Rows laid out for this engine; made once, used for every pass.
+
+        With `once` there will be one pass, and a layout should not cost more than it saves.
+        """
         ...
 
     def log_likelihood(self, parameters: Parameters, batch: Any) -> Floats:

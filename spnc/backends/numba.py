@@ -30,9 +30,9 @@ class NumbaBackend(Options):
         "how many threads; none: as NUMBA_NUM_THREADS or OMP_NUM_THREADS say, or one per core",
         min=1,
     )
-    plan_above: int = option(
-        200_000,
-        "with fewer rows times edges, rows are computed one by one, equal parts or not",
+    plan_rows: int = option(
+        1_500,
+        "a table to be read once is planned from so many rows on, one for training from 2% of it",
         min=0,
     )
 
@@ -56,4 +56,4 @@ class NumbaBackend(Options):
         """An engine for the program."""
         from spnc.engine.engine import CpuEngine
 
-        return CpuEngine(program, self.threads, self.plan_above)
+        return CpuEngine(program, self.threads, self.plan_rows)

@@ -79,8 +79,9 @@ class NumpyEngine:
         self.chunk_rows = max(1, int(chunk_mb * 1e6 / bytes_per_row))
         self._by_child = [_ByChild.of(s) for s in program.segments]
 
-    def load(self, table: Table) -> Table:
+    def load(self, table: Table, *, once: bool = False) -> Table:
         """The reference needs no layout of its own."""
+        del once
         return table
 
     def log_likelihood(self, parameters: Parameters, batch: Table) -> Floats:

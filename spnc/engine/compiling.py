@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import njit
 from numba.core import event
@@ -22,10 +22,10 @@ def kernel(function: F) -> F:
     KERNELS.append(function.__name__)
     fast = {"reassoc", "contract", "nsz"}
     compiled = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy")
-    return compiled(function)
+    return cast("F", compiled(function))
 
 
-class Listener(event.Listener):  # type: ignore[misc]
+class Listener(event.Listener):
     """Counts the kernels that are compiled, and not just read from disk."""
 
     def __init__(self, tell: Callable[[int, int], None]) -> None:

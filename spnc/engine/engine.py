@@ -39,18 +39,21 @@ class Batch:
 class CpuEngine:
     """A program opened on the compiled backend."""
 
-    def __init__(self, program: Program, threads: int | None, plan_above: int) -> None:
+    def __init__(self, program: Program, threads: int | None, plan_rows: int) -> None:
         self.program = program
         self.skeleton = Skeleton(program)
         self.crew = Crew(thread_count(threads))
-        self.plan_above = plan_above
+        self.plan_rows = plan_rows
 
-    def load(self, table: Table) -> Batch:
-        """Codes, and a plan where there is enough to save."""
+    def load(self, table: Table, *, once: bool = False) -> Batch:
+        """Codes, and a plan where there is enough to save.
+
+        Planning costs about as much as evaluating some 1,500 rows one by one, whatever the circuit.
+        """
         codes = encode(table, self.skeleton.states)
         running = None
-        if table.rows and table.rows * self.program.edges >= self.plan_above:
-            running = Running(make_plan(self.skeleton, codes), self.crew)
+        if table.rows and table.rows >= (self.plan_rows if once else self.plan_rows / 50):
+            running = Running(make_plan(self.skeleton, codes, table.weights), self.crew)
         return Batch(codes, table.weights, running)
 
     def log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:

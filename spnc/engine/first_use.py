@@ -18,7 +18,7 @@ STATES = 16  # of the latent variable: enough for dense blocks
 def use_every_kernel() -> None:
     """Evaluate and count, over all rows and one that is impossible; once per process."""
     program, parameters = _circuit()
-    engine = CpuEngine(program, threads=1, plan_above=0)
+    engine = CpuEngine(program, threads=1, plan_rows=0)
     codes = np.arange(2**COLUMNS)
     values = ((codes[:, None] >> np.arange(COLUMNS)) & 1).astype(np.float64)
     batch = engine.load(Table(np.repeat(values, 8, axis=0)))

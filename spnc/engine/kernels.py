@@ -1,9 +1,11 @@
 """The compiled loops, in the linear domain. Generic over circuits: a plan's arrays are the program.
 
-Every leaf value is divided by the largest probability that any leaf gives to that column's value.
-All numbers in the circuit are then at most one: nothing can overflow, and what underflows is
-smaller than 1e-307 of what the root could be. So the root alone tells whether a row is exact: if
-its value is at least `TINY`, all that was lost is less than 1e-20 of it.
+Every leaf value is divided by the probability of that column's value in the table, so that a
+node's number is a likelihood ratio near one, and sums and products are plain multiply-adds. What
+may still leave the range of doubles is bracketed: when some number falls below `FLOOR`, values are
+computed once more with `FLOOR` in the place of all such numbers, which is more than they can be.
+Where the root hardly differs between the two, nothing was lost that matters; the other rows, and
+those that overflow, are left to the log domain.
 
 Flows: a sum's flow is divided by its value once (one division a node and projection); the edge
 to a child then costs two multiplications and an addition. Products hand their flow on unchanged.
@@ -19,35 +21,9 @@ import numpy as np
 from spnc.engine.compiling import kernel
 from spnc.engine.plan import DENSE, LEAF, MEMBER, PRODUCT, SUM
 
-TINY = 1e-287
-
-
-@kernel
-def fill_leaves(probabilities, leaves, top, values):
-    """The values of leaf cells, and in `top` what each column's values were divided by."""
-    entries, sources, scales = leaves.entries, leaves.sources, leaves.scales
-    top[:] = 0.0
-    for i in range(len(sources)):
-        top[scales[i]] = max(top[scales[i]], probabilities[sources[i]])
-    for i in range(len(top)):
-        if top[i] == 0.0:
-            top[i] = 1.0
-    for i in range(len(sources)):
-        values[entries[i]] = probabilities[sources[i]] / top[scales[i]]
-
-
-@kernel
-def fill_scales(top, groups, starts, tables):
-    """For every group of columns and projection onto it, the sum of the columns' log scales."""
-    logs = np.log(top)
-    for g in range(len(groups.sizes)):
-        position = groups.starts[g]
-        for k in range(groups.sizes[g]):
-            total = 0.0
-            for _ in range(groups.widths[g]):
-                total += logs[groups.members[position]]
-                position += 1
-            tables[starts[g] + k] = total
+FLOOR, CEILING = 1e-290, 1e290
+CLOSE = 1.0 + 1e-13  # how far apart the bracket may be
+LOW, HIGH = 1, 2  # signs that a number was below the floor, or above the ceiling
 
 
 @kernel
@@ -75,9 +51,36 @@ def _times(own, table, way):
 
 
 @kernel
+def _times_above(own, table, way):
+    """The same from above: what falls below the floor is lifted to it, but for true zeros."""
+    for k in range(len(own)):
+        factor = table[way[k]]
+        if own[k] > 0.0:
+            own[k] = max(own[k] * factor, FLOOR) if factor > 0.0 else 0.0
+
+
+@kernel
 def _add_times(own, weight, other):
     for k in range(len(own)):
         own[k] += weight * other[k]
+
+
+@kernel
+def _add_times_above(own, weight, other):
+    """The same from above."""
+    for k in range(len(own)):
+        if other[k] > 0.0:
+            own[k] += max(weight * other[k], FLOOR)
+
+
+@kernel
+def _signs(own):
+    """Whether numbers leave the range in which all is sure."""
+    least, greatest = np.inf, 0.0
+    for k in range(len(own)):
+        least = min(least, own[k])
+        greatest = max(greatest, own[k])
+    return (LOW if least < FLOOR else 0) | (HIGH if greatest > CEILING else 0)
 
 
 @kernel
@@ -98,9 +101,10 @@ def _divide(flow, value):
 
 
 @kernel
-def cells_forward(first, last, cells, weights, matrices, maps, alive, values):
-    """The values of the cells first … last-1."""
+def cells_forward(first, last, cells, weights, matrices, maps, alive, from_above, values):
+    """The values of the cells first … last-1, and the signs they give."""
     links, dense, offsets = cells.children, cells.dense, cells.offsets
+    signs = 0
     for i in range(first, last):
         kind = cells.kinds[i]
         if alive[i] == 0 or kind in (LEAF, MEMBER):
@@ -111,20 +115,40 @@ def cells_forward(first, last, cells, weights, matrices, maps, alive, values):
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 weight = weights[links.slots[e]]
-                if weight > 0.0:
-                    child = offsets[links.nodes[e]]
+                child = offsets[links.nodes[e]]
+                if weight > 0.0 and from_above:
+                    _add_times_above(own, weight, values[child : child + size])
+                elif weight > 0.0:
                     _add_times(own, weight, values[child : child + size])
         elif kind == PRODUCT:
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 way = maps[links.maps[e] : links.maps[e] + size]
-                _times(own, values[offsets[links.nodes[e]] :], way)
+                if from_above:
+                    _times_above(own, values[offsets[links.nodes[e]] :], way)
+                else:
+                    _times(own, values[offsets[links.nodes[e]] :], way)
         else:
             block = dense.block_of[i]
             matrix = _matrix(dense, block, matrices)
             below = _gather_cells(dense, block, offsets, size, values)
-            stop = offsets[i] + dense.sums[block] * size
-            np.dot(matrix, below, values[offsets[i] : stop].reshape(dense.sums[block], size))
+            own = values[offsets[i] : offsets[i] + matrix.shape[0] * size]
+            _multiply(matrix, below, from_above, own.reshape(matrix.shape[0], size))
+        signs |= _signs(own)
+    return signs
+
+
+@kernel
+def _multiply(matrix, below, from_above, own):
+    """The values of a dense block's sums from those of its children."""
+    if not from_above:
+        np.dot(matrix, below, own)
+        return
+    own[:] = 0.0
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            if matrix[i, j] > 0.0:
+                _add_times_above(own[i], matrix[i, j], below[j])
 
 
 @kernel
@@ -220,10 +244,23 @@ def _gather_rows(dense, block, width, values):
 
 @kernel
 def _block_forward(
-    row, size, width, nodes, offsets, weights, matrices, maps, alive, cell_values, values
+    row,
+    size,
+    width,
+    nodes,
+    offsets,
+    weights,
+    matrices,
+    maps,
+    alive,
+    from_above,
+    cell_values,
+    values,
 ):
     """The values of all row nodes for rows row … row+size-1: values[node · width + k]."""
     links, dense = nodes.children, nodes.dense
+    straight = np.arange(size).astype(np.uint16)
+    signs = 0
     for i in range(len(nodes.kinds)):
         kind = nodes.kinds[i]
         if alive[i] == 0 or kind == MEMBER:
@@ -233,47 +270,53 @@ def _block_forward(
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 weight = weights[links.slots[e]]
-                if weight > 0.0:
-                    child = links.nodes[e] * width
+                child = links.nodes[e] * width
+                if weight > 0.0 and from_above:
+                    _add_times_above(own, weight, values[child : child + size])
+                elif weight > 0.0:
                     _add_times(own, weight, values[child : child + size])
         elif kind == PRODUCT:
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
-                child = links.nodes[e] * width
-                other = values[child : child + size]
-                for k in range(size):
-                    own[k] *= other[k]
+                child = values[links.nodes[e] * width : (links.nodes[e] + 1) * width]
+                if from_above:
+                    _times_above(own, child, straight)
+                else:
+                    for k in range(size):
+                        own[k] *= child[k]
             for e in range(nodes.cells.starts[i], nodes.cells.starts[i + 1]):
                 start = nodes.cells.maps[e] + row
-                _times(
-                    own, cell_values[offsets[nodes.cells.nodes[e]] :], maps[start : start + size]
-                )
+                cell = cell_values[offsets[nodes.cells.nodes[e]] :]
+                if from_above:
+                    _times_above(own, cell, maps[start : start + size])
+                else:
+                    _times(own, cell, maps[start : start + size])
         else:
             block = dense.block_of[i]
             matrix = _matrix(dense, block, matrices)
             below = _gather_rows(dense, block, width, values)
-            sums = dense.sums[block]
-            np.dot(matrix, below, values[i * width : (i + sums) * width].reshape(sums, width))
+            own = values[i * width : (i + matrix.shape[0]) * width]
+            _multiply(matrix, below, from_above, own.reshape(matrix.shape[0], width))
+        signs |= _signs(own)
+    return signs
 
 
 @kernel
-def _block_root(row, size, width, root, values, group_maps, table_starts, tables, maps, found):
-    """The log-likelihood of each row of the block; not a number where it must be done exactly."""
-    own = found[row : row + size]
-    for k in range(size):
-        value = values[root * width + k]
-        own[k] = np.log(value) if value >= TINY else np.nan
-    for g in range(len(group_maps)):
-        table = tables[table_starts[g] :]
-        way = maps[group_maps[g] + row : group_maps[g] + row + size]
-        for k in range(size):
-            own[k] += table[way[k]]
+def _block_root(low, high, reference, found):
+    """The log-likelihood of each row of a block; not a number where it must be done exactly."""
+    for k in range(len(found)):
+        if high[k] == 0.0:
+            found[k] = -np.inf
+        elif low[k] >= FLOOR and low[k] <= CEILING and high[k] <= low[k] * CLOSE:
+            found[k] = np.log(low[k]) + reference[k]
+        else:
+            found[k] = np.nan
 
 
 @kernel
 def rows_pass(
-    first, last, width, nodes, offsets, weights, matrices, maps, alive, cell_values, group_maps,
-    table_starts, tables, row_weights, flowing, base, values, flows, gate_flows, counts,
+    first, last, width, nodes, offsets, weights, matrices, maps, alive, cell_values, cell_uppers,
+    cell_signs, reference, row_weights, flowing, base, values, flows, gate_flows, counts,
     dense_counts, found,
 ):  # fmt: skip
     """Log-likelihoods of the blocks first … last-1; with `flowing`, the flows through row nodes.
@@ -286,17 +329,30 @@ def rows_pass(
     for block in range(first, last):
         row = block * width
         size = min(width, len(found) - row)
-        _block_forward(
-            row, size, width, nodes, offsets, weights, matrices, maps, alive, cell_values, values
-        )
-        _block_root(row, size, width, root, values, group_maps, table_starts, tables, maps, found)
+        signs = cell_signs | _block_forward(
+            row, size, width, nodes, offsets, weights, matrices, maps, alive, False, cell_values,
+            values,
+        )  # fmt: skip
+        low = values[root * width : root * width + size]
+        high = low
+        if signs & LOW:  # the room for flows holds the values from above meanwhile
+            _block_forward(
+                row, size, width, nodes, offsets, weights, matrices, maps, alive, True, cell_uppers,
+                flows,
+            )  # fmt: skip
+            high = flows[root * width : root * width + size]
+        own_found = found[row : row + size]
+        _block_root(low, high, reference[row : row + size], own_found)
         if not flowing:
             continue
         edge_counts = counts[block - base]
         flows[:] = 0.0
         for k in range(size):
-            if values[root * width + k] >= TINY:
+            if own_found[k] > -np.inf:
                 flows[root * width + k] = row_weights[row + k]
+            elif signs & HIGH:  # an infinity here must not meet a flow of zero
+                for i in range(len(nodes.kinds)):
+                    values[i * width + k] = 0.0
         for i in range(root, -1, -1):
             kind = nodes.kinds[i]
             if alive[i] == 0:

@@ -17,28 +17,31 @@ from spnc.engine.plan import (
     Codes,
     Dense,
     Feeds,
+    Floats,
     Ints,
     Leaves,
     Links,
     Plan,
     RowNodes,
-    ScaleGroups,
 )
 from spnc.engine.planner import ROWS, Planner
+from spnc.engine.reference import log_reference, marginals
 from spnc.engine.schedule import schedule
 from spnc.engine.skeleton import Skeleton
+from spnc.garbage import uncollected
 
 
-def make_plan(skeleton: Skeleton, codes: Codes) -> Plan:
+@uncollected()
+def make_plan(skeleton: Skeleton, codes: Codes, weights: Floats) -> Plan:
     """The plan of a program for a table's codes."""
-    return _Layout(Planner(skeleton, codes)).plan()
+    return _Layout(Planner(skeleton, codes), marginals(codes, skeleton.states, weights)).plan()
 
 
 class _Layout:
     """Edges and nodes of a rewritten program, and where each node comes to stand."""
 
-    def __init__(self, planner: Planner) -> None:
-        self.planner = planner
+    def __init__(self, planner: Planner, reference: list[Floats]) -> None:
+        self.planner, self.reference = planner, reference
         self.blocks = dense_blocks(planner.kinds, planner.children)
         self.kinds = np.array(planner.kinds, dtype=np.uint8)
         for sums, _ in self.blocks:
@@ -159,10 +162,9 @@ class _Layout:
             row_nodes,
             feeds,
             self._leaves(offsets),
-            self._scale_groups(),
             np.concatenate(planner.maps),
+            log_reference(planner.codes, self.reference),
             int(sizes.sum()),
-            sum(map(len, planner.present)),
             int(dense.buffers[-1]),
             self.stages,
         )
@@ -193,23 +195,12 @@ class _Layout:
         count = np.array([len(p) for p in present], dtype=np.int64)
         size = count[columns]
         place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
-        scales = np.repeat((np.cumsum(count) - count)[columns], size) + place
-        codes = np.concatenate(present)[scales]
+        value = np.repeat((np.cumsum(count) - count)[columns], size) + place
+        reference = [own[codes] for own, codes in zip(self.reference, present, strict=True)]
         return Leaves(
             np.repeat(offsets[self.position[: len(columns)]], size) + place,
-            np.repeat(skeleton.leaf_sources, size) + codes,
-            scales,
-        )
-
-    def _scale_groups(self) -> ScaleGroups:
-        groups = self.planner.scale_groups
-        members = [scales.reshape(-1) for _, scales in groups]
-        return ScaleGroups(
-            self.map_starts[[number for number, _ in groups]],
-            np.array([len(scales) for _, scales in groups], dtype=np.int64),
-            np.array([scales.shape[1] for _, scales in groups], dtype=np.int64),
-            np.cumsum([0, *map(len, members)]),
-            np.concatenate(members).astype(np.int64),
+            np.repeat(skeleton.leaf_sources, size) + np.concatenate(present)[value],
+            np.concatenate(reference)[value],
         )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Codes = NDArray[np.uint16]  # codes[column, row]; the number of states where a value is missing
 
 # Kinds of node. Sums that share all their children are one dense block, computed at its first.
@@ -78,20 +79,7 @@ class Leaves(NamedTuple):
 
     entries: Ints  # positions among the cells' values
     sources: Ints  # positions in the flat list of leaf probabilities
-    scales: Ints  # positions in the list of the values that columns take
-
-
-class ScaleGroups(NamedTuple):
-    """The columns packed into groups, to add up each row's logarithmic scale.
-
-    Projection k of group g adds the scales members[starts[g] + k · widths[g] …], widths[g] of them.
-    """
-
-    maps: Ints
-    sizes: Ints
-    widths: Ints
-    starts: Ints
-    members: Ints
+    reference: Floats  # what these are divided by
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +91,8 @@ class Plan:
     row_nodes: RowNodes
     feeds: Feeds
     leaves: Leaves
-    scale_groups: ScaleGroups
     maps: NDArray[np.uint16]
+    reference: Floats  # the log-likelihood of each row under the reference
     entries: int  # values of cells in all
-    scales: int  # values that columns take in all
     buffered: int  # flows from dense blocks of cells to their children
     stages: tuple[Ints, ...]  # of cells: the first cells of a stage's tasks, and its end

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spnc.data.dataset import Table
 from spnc.engine.plan import LEAF, PRODUCT, SUM, Codes, Ints
@@ -66,7 +65,6 @@ class Planner:
         self.child_maps: list[list[int]] = []  # -1: none is needed
         self.first_slots: list[int] = []  # below sums; else -1
         self.root = self._rewrite()
-        self.scale_groups = self._pack_columns()
         self._fill_maps()
 
     # -- domains -------------------------------------------------------------------------------
@@ -213,26 +211,3 @@ class Planner:
                 last = group
             parts[-1].append(factor)
         return parts
-
-    # -- scales --------------------------------------------------------------------------------
-
-    def _pack_columns(self) -> list[tuple[int, NDArray[np.int64]]]:
-        """All columns in groups: of each the map from the rows, and scales[projection, column]."""
-        columns = np.arange(len(self.states))
-        limit = max(1, min(GROUP_LIMIT, self.row_count // SHARE))
-        starts = np.arange(len(self.states) + 1)
-        groups = pack(self.codes, self.states, starts, columns, self.all_rows, limit)
-        first = np.cumsum([0, *map(len, self.present)])
-        found = []
-        for g in np.unique(groups):
-            own = columns[groups == g]
-            if len(own) == 1:
-                c = int(own[0])
-                scales = first[c] + np.arange(len(self.present[c]))[:, None]
-                found.append((self._map(ROWS, 1 + c), scales))
-                continue
-            domain, into = self._group(ROWS, own)
-            codes = self.codes[own[:, None], self.domains[domain].rows[None, :]]
-            ranks = [np.searchsorted(self.present[c], k) for c, k in zip(own, codes, strict=True)]
-            found.append((into, np.stack(ranks, axis=1) + first[own]))
-        return found

@@ -38,10 +38,8 @@ class Running:
         self.flows = np.empty(plan.entries)
         self.buffers = np.empty(plan.buffered)
         self.dense_counts = np.zeros(len(cells.dense.slots))
-        self.top = np.empty(plan.scales)
-        sizes = plan.scale_groups.sizes
-        self.table_starts = np.cumsum(sizes) - sizes
-        self.tables = np.empty(int(sizes.sum()))
+        self.uppers = self.values  # values from above, where some are below the floor
+        self.signs = 0
         self.cells_alive = np.ones(len(cells.kinds), dtype=np.uint8)
         self.rows_alive = np.ones(count, dtype=np.uint8)
 
@@ -77,22 +75,31 @@ class Running:
     def start(self, weights: Floats, probabilities: Floats) -> None:
         """Everything below the rows: leaf values, what is alive, the values of all cells."""
         plan = self.plan
-        cells = plan.cells
-        kernels.fill_leaves(probabilities, plan.leaves, self.top, self.values)
-        kernels.fill_scales(self.top, plan.scale_groups, self.table_starts, self.tables)
-        self._mark_alive(weights)
         self.weights = weights
-        self.cell_matrices = weights[cells.dense.slots]
+        self.cell_matrices = weights[plan.cells.dense.slots]
         self.row_matrices = weights[plan.row_nodes.dense.slots]
+        self._mark_alive(weights)
+        leaves = plan.leaves
+        self.values[leaves.entries] = probabilities[leaves.sources] / leaves.reference
+        self.signs = self._cells_forward(False, self.values)
+        self.uppers = self.values
+        if self.signs & kernels.LOW:
+            self.uppers = self.values.copy()
+            self._cells_forward(True, self.uppers)
 
-        def work(_: int, first: int, last: int) -> None:
-            kernels.cells_forward(
-                first, last, cells, weights, self.cell_matrices, plan.maps, self.cells_alive,
-                self.values,
+    def _cells_forward(self, from_above: bool, values: Floats) -> int:
+        plan = self.plan
+        signs = np.zeros(self.crew.threads, dtype=np.int64)
+
+        def work(worker: int, first: int, last: int) -> None:
+            signs[worker] |= kernels.cells_forward(
+                first, last, plan.cells, self.weights, self.cell_matrices, plan.maps,
+                self.cells_alive, from_above, values,
             )  # fmt: skip
 
         for bounds in self.stage_bounds:
             self.crew.run(bounds, work)
+        return int(np.bitwise_or.reduce(signs))
 
     def _mark_alive(self, weights: Floats) -> None:
         """What lies below weights of zero alone costs nothing."""
@@ -143,10 +150,10 @@ class Running:
         def work(worker: int, first: int, last: int) -> None:
             kernels.rows_pass(
                 first, last, self.width, plan.row_nodes, plan.cells.offsets, self.weights,
-                self.row_matrices, plan.maps, self.rows_alive, self.values,
-                plan.scale_groups.maps, self.table_starts, self.tables, row_weights, flowing, base,
-                self.row_values[worker], self.row_flows[worker], self.gate_flows,
-                self.block_counts, self.dense_block_counts, found,
+                self.row_matrices, plan.maps, self.rows_alive, self.values, self.uppers, self.signs,
+                plan.reference, row_weights, flowing, base, self.row_values[worker],
+                self.row_flows[worker], self.gate_flows, self.block_counts,
+                self.dense_block_counts, found,
             )  # fmt: skip
 
         self.crew.run(bounds, work)
@@ -154,6 +161,8 @@ class Running:
     def flows_through_cells(self, counts: Floats) -> None:
         """The flows of all cells; those of their edges into `counts`."""
         plan = self.plan
+        if self.signs & kernels.HIGH:  # an infinity must not meet a flow of zero
+            self.values[~np.isfinite(self.values)] = 0.0
 
         def work(_: int, first: int, last: int) -> None:
             kernels.cells_backward(

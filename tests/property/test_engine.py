@@ -29,7 +29,7 @@ SEEDS = st.integers(0, 10**6)
 
 def planned(graph: Graph, table: Table, threads: int = 2) -> tuple[CpuEngine, Parameters, Batch]:
     program, parameters = lower(graph)
-    engine: CpuEngine = BACKENDS["numba"](threads=threads, plan_above=0).open(program)
+    engine: CpuEngine = BACKENDS["numba"](threads=threads, plan_rows=0).open(program)
     batch = engine.load(table)
     assert batch.running is not None
     return engine, parameters, batch
@@ -261,7 +261,7 @@ def test_the_usual_variables_say_how_many_threads(monkeypatch: pytest.MonkeyPatc
 def test_an_empty_table_has_no_score_and_no_counts() -> None:
     graph = random_circuit(1)
     program, parameters = lower(graph)
-    engine: Any = BACKENDS["numba"](plan_above=0).open(program)
+    engine: Any = BACKENDS["numba"](plan_rows=0).open(program)
     batch = engine.load(Table(np.zeros((0, len(graph.graph["columns"])))))
     assert engine.log_likelihood(parameters, batch).shape == (0,)
     assert engine.expected_counts(parameters, batch).weights.sum() == 0.0

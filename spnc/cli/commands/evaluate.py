@@ -61,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.split not in (None, split):
                 continue
             distinct, inverse = piece.distinct_with_inverse()
-            found = model.engine.log_likelihood(model.parameters, model.engine.load(distinct))
+            batch = model.engine.load(distinct, once=True)
+            found = model.engine.log_likelihood(model.parameters, batch)
             scores[split] = scores.get(split, Score()) + Score.of(found, distinct.weights)
             if arguments.per_row is not None:
                 with writing(arguments.per_row):
