@@ -14,7 +14,6 @@ from spnc.engine import logspace
 from spnc.engine.crew import Crew, even_bounds, thread_count
 from spnc.engine.layout import make_plan
 from spnc.engine.plan import Codes
-from spnc.engine.planner import encode
 from spnc.engine.running import Running
 from spnc.engine.skeleton import Skeleton
 from spnc.program import Parameters, Program
@@ -50,9 +49,11 @@ class CpuEngine:
 
         Planning costs about as much as evaluating some 1,500 rows one by one, whatever the circuit.
         """
-        codes = encode(table, self.skeleton.states)
+        codes = self.skeleton.encode(table)
         running = None
-        if table.rows and table.rows >= (self.plan_rows if once else self.plan_rows / 50):
+        enough = self.plan_rows if once else self.plan_rows / 50
+        # Plans number projections, and so the codes of a column, by 16 bits.
+        if table.rows >= max(1, enough) and codes.dtype == np.uint16:
             running = Running(make_plan(self.skeleton, codes, table.weights), self.crew)
         return Batch(codes, table.weights, running)
 
@@ -148,7 +149,7 @@ class CpuEngine:
             crew.run(
                 even_bounds(len(rows), crew.threads),
                 lambda _, first, last: logspace.log_likelihoods(
-                    rows[first:last], sk.root, batch.codes, circuit, log_weights, found
+                    rows[first:last], self.program.root, batch.codes, circuit, log_weights, found
                 ),
             )
             return
@@ -158,8 +159,8 @@ class CpuEngine:
         def work(_: int, first: int, last: int) -> None:
             for lane in range(first, last):
                 logspace.expected_counts(
-                    rows[lanes[lane] : lanes[lane + 1]], batch.weights, sk.root, batch.codes,
-                    circuit, log_weights, found, *parts[lane],
+                    rows[lanes[lane] : lanes[lane + 1]], batch.weights, self.program.root,
+                    batch.codes, circuit, log_weights, found, *parts[lane],
                 )  # fmt: skip
 
         crew.run(even_bounds(len(parts), crew.threads), work)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Codes = NDArray[np.uint16]  # codes[column, row]; the number of states where a value is missing
+Codes = NDArray[np.unsignedinteger]  # codes[column, row]; the number of states where it's missing
 
 # Kinds of node. Sums that share all their children are one dense block, computed at its first.
 LEAF, PRODUCT, SUM, DENSE, MEMBER = range(5)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from spnc.data.dataset import Table
 from spnc.engine.plan import LEAF, PRODUCT, SUM, Codes, Ints
 from spnc.engine.projections import LARGEST, pack, project, representatives
 from spnc.engine.skeleton import Skeleton
@@ -21,15 +20,6 @@ GROUP_LIMIT = 256  # projections of a group of factors: a table that stays in th
 SHARE = 3  # a domain is worth having when it is so many times smaller than what reads it
 SMALL = 16  # products over so few projections are not grouped any further
 SCRATCH = 4_000_000  # entries of the table that numbers projections
-
-
-def encode(table: Table, states: Ints) -> Codes:
-    """`codes[column, row]`: the value, or the number of states where it is missing."""
-    values = table.values.T
-    missing = np.isnan(values)
-    if missing.any():
-        values = np.where(missing, states[:, None], values)
-    return values.astype(np.uint16, order="C")
 
 
 class Domain:
@@ -146,8 +136,8 @@ class Planner:
 
     def _rewrite(self) -> int:
         """Make all nodes; the answer is the root, which is a row node."""
-        skeleton, scopes = self.skeleton, self.skeleton.scope_of.tolist()
-        number = np.empty(skeleton.nodes, dtype=np.int64)
+        skeleton, scopes = self.skeleton, self.skeleton.scope_of
+        number = np.empty(skeleton.program.nodes, dtype=np.int64)
         for leaf, column in enumerate(skeleton.leaf_columns.tolist()):
             number[leaf] = self._add(LEAF, 1 + column, [], [])
         for n, is_sum, children, slot in skeleton.inner():
@@ -158,7 +148,7 @@ class Planner:
             else:
                 factors = [(c, scopes[old]) for c, old in zip(own, children.tolist(), strict=True)]
                 number[n] = self._product(domain, factors)
-        root = int(number[skeleton.root])
+        root = int(number[skeleton.program.root])
         if self.node_domains[root] != ROWS:
             root = self._add(PRODUCT, ROWS, [root], [self._map(ROWS, self.node_domains[root])])
         return root

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from spnc.data.dataset import Table
+from spnc.engine.plan import Codes
 from spnc.graph.scopes import members
 from spnc.program import Ints, Program
 
@@ -17,7 +18,6 @@ class Skeleton:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.nodes, self.root, self.slots = program.nodes, program.root, program.slots
         self.states = np.array([c.states for c in program.columns], dtype=np.int64)
         self.leaf_columns: Ints = np.concatenate([t.variables for t in program.leaves])
         # Leaf probabilities are one flat list, [leaf, state] table by table; the last state of
@@ -25,23 +25,54 @@ class Skeleton:
         widths = np.concatenate([np.full(len(t), t.states + 1) for t in program.leaves])
         self.leaf_sources: Ints = np.cumsum(widths) - widths
         self.probability_count = int(widths.sum())
+        self.scopes_columns = cache(self._scopes_columns)
 
-        bits = program.scopes()
+    def encode(self, table: Table) -> Codes:
+        """`codes[column, row]`: the value, or the number of states where it is missing."""
+        values = table.values.T
+        missing = np.isnan(values)
+        if missing.any():
+            values = np.where(missing, self.states[:, None], values)
+        narrow = int(self.states.max()) < np.iinfo(np.uint16).max
+        return values.astype(np.uint16 if narrow else np.uint32, order="C")
+
+    # -- scopes, worked out when first asked for -----------------------------------------------
+
+    @cached_property
+    def _scopes(self) -> tuple[list[int], list[int]]:
+        """The distinct scopes as bit sets, smallest first, and the number of every node's."""
+        bits = self.program.scopes()
         distinct = sorted(set(bits), key=lambda s: (s.bit_count(), s))
         number = {s: i for i, s in enumerate(distinct)}
-        self.scope_of: NDArray[np.int64] = np.array([number[s] for s in bits], dtype=np.int64)
-        self.scope_count = len(distinct)
-        self._columns = [np.array(members(s), dtype=np.int64) for s in distinct]
-        # A scope strictly inside each, the largest that a product's child has; -1 for columns.
-        part = np.full(len(distinct), -1, dtype=np.int64)
-        for segment in program.segments:
+        return distinct, [number[s] for s in bits]
+
+    @cached_property
+    def _columns(self) -> list[Ints]:
+        return [np.array(members(s), dtype=np.int64) for s in self._scopes[0]]
+
+    @property
+    def scope_count(self) -> int:
+        """How many scopes there are."""
+        return len(self._scopes[0])
+
+    @property
+    def scope_of(self) -> list[int]:
+        """The scope of every node."""
+        return self._scopes[1]
+
+    @cached_property
+    def scope_part(self) -> list[int]:
+        """Inside every scope the largest that a product's child has; -1 where there is none."""
+        part = np.full(self.scope_count, -1, dtype=np.int64)
+        scope_of = np.array(self.scope_of, dtype=np.int64)
+        for segment in self.program.segments:
             if not segment.is_sum:
-                largest = np.maximum.reduceat(self.scope_of[segment.children], segment.starts[:-1])
-                own = self.scope_of[segment.first : segment.last]
+                largest = np.maximum.reduceat(scope_of[segment.children], segment.starts[:-1])
+                own = scope_of[segment.first : segment.last]
                 inside = largest < own  # a product of one child has its child's scope
                 np.maximum.at(part, own[inside], largest[inside])
-        self.scope_part: list[int] = part.tolist()
-        self.scopes_columns = cache(self._scopes_columns)
+        found: list[int] = part.tolist()
+        return found
 
     def scope_columns(self, scope: int) -> Ints:
         """The columns of a scope, ascending."""

@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 
 from spnc.backends import Counts
 from spnc.data.dataset import Column, Table
-from spnc.engine import planner, running
+from spnc.engine import running
 from spnc.engine.crew import shares, thread_count
 from spnc.engine.dense import dense_blocks
 from spnc.engine.engine import Batch, CpuEngine
 from spnc.engine.plan import DENSE, SUM
 from spnc.engine.projections import pack, project, representatives
+from spnc.engine.skeleton import Skeleton
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
+from spnc.leaves.categorical import Categorical
 from spnc.lower import lower
 from spnc.program import Parameters
 from spnc.registry import BACKENDS
@@ -232,8 +234,27 @@ def test_sums_that_share_all_children_are_a_block() -> None:
 
 
 def test_missing_values_are_a_state_of_their_own() -> None:
-    codes = planner.encode(Table(np.array([[0.0, np.nan], [1.0, 2.0]])), np.array([2, 3]))
+    columns = (Column("a"), Column("b", "categorical", 3))
+    builder = Builder(columns)
+    builder.product(
+        [builder.leaf(0, Bernoulli(0.5)), builder.leaf(1, Categorical((0.2, 0.3, 0.5)))]
+    )
+    codes = Skeleton(lower(builder.graph)[0]).encode(Table(np.array([[0.0, np.nan], [1.0, 2.0]])))
     assert codes.tolist() == [[0, 1], [3, 2]]
+
+
+def test_a_column_of_very_many_states_is_computed_row_by_row() -> None:
+    states = 70_000
+    builder = Builder((Column("a", "categorical", states),))
+    weights = np.arange(1.0, states + 1)
+    weights /= weights.sum()
+    builder.leaf(0, Categorical(tuple(weights.tolist())))
+    program, parameters = lower(builder.graph)
+    engine: CpuEngine = BACKENDS["numba"](plan_rows=0).open(program)
+    batch = engine.load(Table(np.array([[0.0], [69_999.0], [np.nan]])))
+    assert batch.running is None
+    expected = [np.log(weights[0]), np.log(weights[-1]), 0.0]
+    assert engine.log_likelihood(parameters, batch) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 8])
