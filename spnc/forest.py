@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from spnc.data.dataset import Dataset
+import numpy as np
+
+from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
+from spnc.garbage import uncollected
 from spnc.graph.nodes import Builder, Graph, Origin
 from spnc.learners import Lesson
 from spnc.residuals import Forest
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from spnc.spec.recipe import Component
 
 
+@uncollected()
 def grow(
     components: Sequence[Component],
     dataset: Dataset,
@@ -28,6 +32,8 @@ def grow(
 ) -> Forest:
     """Learn every component into one graph. Each has a random stream of its own."""
     builder = Builder(dataset.columns)
+    # By columns: a leaf reads one column at many rows, once in every component.
+    table = Table(np.asfortranarray(dataset.train.values), dataset.train.weights)
     roots: list[int] = []
     total = sum(c.count for c in components)
     index = 0
@@ -40,7 +46,7 @@ def grow(
             builder.origin = Origin(f"component {index + 1}, {name}", where)
             lesson = Lesson(
                 dataset.columns,
-                dataset.train,
+                table,
                 smoothing,
                 stream(seed, "component", index),
                 builder,

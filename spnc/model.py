@@ -75,7 +75,7 @@ class Model:
     @uncollected()
     def finished(self) -> Model:
         """The model for use, not for training: all that is equal is shared, dead edges are gone."""
-        graph = passes.run(self.graph(), passes.AFTER_TRAINING)
+        graph = passes.run(self.graph(), passes.AFTER_TRAINING, keep=False)
         program, parameters = lower(graph)
         return Model(self.name, program, parameters, self.provenance, self.backend)
 

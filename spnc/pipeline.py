@@ -99,14 +99,16 @@ def compile_recipe(
             dump("forest", graph)
         checks.check(graph, sink)
         sink.stop()
-        program, parameters = lower_graph(graph, dump)
+        program, parameters = lower_graph(graph, dump, keep=False)
     return Compiled(recipe, dataset, program, parameters, seconds)
 
 
 @uncollected()
-def lower_graph(graph: Graph, dump: Dump | None = None) -> tuple[Program, Parameters]:
-    """Passes and lowering of a checked graph, wherever it comes from."""
-    return lower(passes.run(graph, passes.BEFORE_TRAINING, dump))
+def lower_graph(
+    graph: Graph, dump: Dump | None = None, *, keep: bool = True
+) -> tuple[Program, Parameters]:
+    """Passes and lowering of a checked graph, which is left as it was if it is to be kept."""
+    return lower(passes.run(graph, passes.BEFORE_TRAINING, dump, keep=keep))
 
 
 def train_compiled(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,15 +126,18 @@ class Program:
 
     def scopes(self) -> list[int]:
         """The columns below every node, as bit sets."""
-        found = [0] * self.nodes
+        columns = [1 << variable for variable in range(len(self.columns))]
+        known: dict[int, int] = {}  # wide scopes are large ints: keep one object of each
+        found: list[int] = []
         for table in self.leaves:
-            for offset, variable in enumerate(table.variables.tolist()):
-                found[table.first + offset] = 1 << variable
+            found += [columns[variable] for variable in table.variables.tolist()]
         for segment in self.segments:
             children, starts = segment.children.tolist(), segment.starts.tolist()
-            for offset, n in enumerate(range(segment.first, segment.last)):
-                for child in children[starts[offset] : starts[offset + 1]]:
-                    found[n] |= found[child]
+            for start, stop in pairwise(starts):
+                scope = 0
+                for child in children[start:stop]:
+                    scope |= found[child]
+                found.append(known.setdefault(scope, scope))
         return found
 
     def problems(self, parameters: Parameters) -> Iterator[str]:
@@ -189,8 +193,8 @@ class Program:
         scope = self.scopes()
         for s in self.segments:
             children, starts = s.children.tolist(), s.starts.tolist()
-            for offset, n in enumerate(range(s.first, s.last)):
-                own = [scope[c] for c in children[starts[offset] : starts[offset + 1]]]
+            for n, (start, stop) in enumerate(pairwise(starts), s.first):
+                own = [scope[c] for c in children[start:stop]]
                 if s.is_sum and any(one != scope[n] for one in own):
                     yield f"sum {n} has children with different variables"
                 elif not s.is_sum and sum(map(int.bit_count, own)) > scope[n].bit_count():

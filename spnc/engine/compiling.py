@@ -25,6 +25,11 @@ def kernel(function: F) -> F:
     return cast("F", compiled(function))
 
 
+def inlined(function: F) -> F:
+    """A large part of one kernel: compiled with it, and not once more by itself."""
+    return cast("F", njit(inline="always")(function))
+
+
 class Listener(event.Listener):
     """Counts the kernels that are compiled, and not just read from disk."""
 

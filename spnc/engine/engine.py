@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spnc.backends import Counts, Floats, Score
 from spnc.data.dataset import Table
@@ -23,10 +24,16 @@ LANES = 16  # partial sums over rows done exactly; fixed, so that bits don't dep
 
 @dataclass(eq=False)
 class Batch:
-    """Rows laid out for an engine: as codes, and as a plan if they are many."""
+    """Rows laid out for an engine: as codes, and as a plan if they are many.
+
+    The rows are shuffled. Tables tend to be sorted, and then one row's flow goes where the last
+    one's went, which a processor has to wait for; and nobody could tell from the first thousand
+    rows how many projections there are.
+    """
 
     codes: Codes
     weights: Floats
+    order: NDArray[np.intp]  # where the rows were
     running: Running | None
 
     @property
@@ -49,16 +56,23 @@ class CpuEngine:
 
         Planning costs about as much as evaluating some 1,500 rows one by one, whatever the circuit.
         """
-        codes = self.skeleton.encode(table)
+        order = np.random.default_rng(0).permutation(table.rows)
+        codes, weights = self.skeleton.encode(table)[:, order], table.weights[order]
         running = None
         enough = self.plan_rows if once else self.plan_rows / 50
         # Plans number projections, and so the codes of a column, by 16 bits.
         if table.rows >= max(1, enough) and codes.dtype == np.uint16:
-            running = Running(make_plan(self.skeleton, codes, table.weights), self.crew)
-        return Batch(codes, table.weights, running)
+            running = Running(make_plan(self.skeleton, codes, weights), self.crew)
+        return Batch(codes, weights, order, running)
 
     def log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
         """log p(row) for every row loaded; missing values are marginalised."""
+        found = np.empty(batch.rows)
+        found[batch.order] = self._log_likelihood(parameters, batch)
+        return found
+
+    def _log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
+        """The same, in the batch's own order."""
         found = np.full(batch.rows, np.nan)
         probabilities = self._probabilities(parameters)
         running = batch.running
@@ -71,7 +85,7 @@ class CpuEngine:
 
     def score(self, parameters: Parameters, batch: Batch) -> Score:
         """How well the rows loaded are explained."""
-        return Score.of(self.log_likelihood(parameters, batch), batch.weights)
+        return Score.of(self._log_likelihood(parameters, batch), batch.weights)
 
     def expected_counts(self, parameters: Parameters, batch: Batch) -> Counts:
         """Flows through every edge and leaf, summed over rows by weight; and the score."""

@@ -18,12 +18,14 @@ STATES = 16  # of the latent variable: enough for dense blocks
 def use_every_kernel() -> None:
     """Evaluate and count, over all rows and one that is impossible; once per process."""
     program, parameters = _circuit()
-    engine = CpuEngine(program, threads=1, plan_rows=0)
     codes = np.arange(2**COLUMNS)
     values = ((codes[:, None] >> np.arange(COLUMNS)) & 1).astype(np.float64)
-    batch = engine.load(Table(np.repeat(values, 8, axis=0)))
-    engine.log_likelihood(parameters, batch)
-    engine.expected_counts(parameters, batch)
+    table = Table(np.repeat(values, 8, axis=0))
+    for plan_rows in (0, table.rows * 100):  # with a plan, and row by row
+        engine = CpuEngine(program, threads=1, plan_rows=plan_rows)
+        batch = engine.load(table)
+        engine.log_likelihood(parameters, batch)
+        engine.expected_counts(parameters, batch)
 
 
 def _circuit() -> tuple[Program, Parameters]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spnc.engine.compiling import kernel
+from spnc.engine.compiling import inlined, kernel
 from spnc.engine.plan import DENSE, LEAF, MEMBER, PRODUCT, SUM
 
 FLOOR, CEILING = 1e-290, 1e290
@@ -76,11 +76,11 @@ def _add_times_above(own, weight, other):
 @kernel
 def _signs(own):
     """Whether numbers leave the range in which all is sure."""
-    least, greatest = np.inf, 0.0
+    low, high = 0, 0
     for k in range(len(own)):
-        least = min(least, own[k])
-        greatest = max(greatest, own[k])
-    return (LOW if least < FLOOR else 0) | (HIGH if greatest > CEILING else 0)
+        low += own[k] < FLOOR
+        high += own[k] > CEILING
+    return (LOW if low else 0) | (HIGH if high else 0)
 
 
 @kernel
@@ -101,6 +101,58 @@ def _divide(flow, value):
 
 
 @kernel
+def _matmul(left, right, rows, inner, columns, out):
+    """out = left · right, all flat."""
+    np.dot(left.reshape(rows, inner), right.reshape(inner, columns), out.reshape(rows, columns))
+
+
+@kernel
+def _gather(dense, block, places, size, values, transposed):
+    """The values of a dense block's children: [child, entry], or [entry, child] if transposed."""
+    start, stop = dense.starts[block], dense.starts[block + 1]
+    fan = stop - start
+    found = np.empty(fan * size)
+    for j in range(fan):
+        child = values[places[dense.children[start + j]] :]
+        for k in range(size):
+            found[k * fan + j if transposed else j * size + k] = child[k]
+    return found
+
+
+@kernel
+def _dense_forward(dense, block, matrices, places, size, from_above, values, own):
+    """The values of a dense block's sums."""
+    below = _gather(dense, block, places, size, values, False)
+    matrix = matrices[dense.weights[block] : dense.weights[block + 1]]
+    sums, fan = dense.sums[block], dense.starts[block + 1] - dense.starts[block]
+    if not from_above:
+        _matmul(matrix, below, sums, fan, size, own)
+        return
+    own[:] = 0.0
+    for i in range(sums):
+        for j in range(fan):
+            if matrix[i * fan + j] > 0.0:
+                _add_times_above(
+                    own[i * size : (i + 1) * size],
+                    matrix[i * fan + j],
+                    below[j * size : (j + 1) * size],
+                )
+
+
+@kernel
+def _dense_backward(dense, block, matrices, transposed, places, size, values, above, counts, out):
+    """Flows, divided by values, from a dense block's sums: to its children, and of its edges."""
+    start, stop = dense.weights[block], dense.weights[block + 1]
+    sums, fan = dense.sums[block], dense.starts[block + 1] - dense.starts[block]
+    _matmul(transposed[start:stop], above, fan, sums, size, out)
+    below = _gather(dense, block, places, size, values, True)
+    own = counts[start:stop]
+    _matmul(above, below, sums, size, fan, own)
+    for e in range(stop - start):
+        own[e] *= matrices[start + e]
+
+
+@kernel
 def cells_forward(first, last, cells, weights, matrices, maps, alive, from_above, values):
     """The values of the cells first … last-1, and the signs they give."""
     links, dense, offsets = cells.children, cells.dense, cells.offsets
@@ -111,7 +163,11 @@ def cells_forward(first, last, cells, weights, matrices, maps, alive, from_above
             continue
         size = cells.sizes[i]
         own = values[offsets[i] : offsets[i] + size]
-        if kind == SUM:
+        if kind == DENSE:
+            block = dense.block_of[i]
+            own = values[offsets[i] : offsets[i] + dense.sums[block] * size]
+            _dense_forward(dense, block, matrices, offsets, size, from_above, values, own)
+        elif kind == SUM:
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 weight = weights[links.slots[e]]
@@ -120,7 +176,7 @@ def cells_forward(first, last, cells, weights, matrices, maps, alive, from_above
                     _add_times_above(own, weight, values[child : child + size])
                 elif weight > 0.0:
                     _add_times(own, weight, values[child : child + size])
-        elif kind == PRODUCT:
+        else:
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 way = maps[links.maps[e] : links.maps[e] + size]
@@ -128,65 +184,15 @@ def cells_forward(first, last, cells, weights, matrices, maps, alive, from_above
                     _times_above(own, values[offsets[links.nodes[e]] :], way)
                 else:
                     _times(own, values[offsets[links.nodes[e]] :], way)
-        else:
-            block = dense.block_of[i]
-            matrix = _matrix(dense, block, matrices)
-            below = _gather_cells(dense, block, offsets, size, values)
-            own = values[offsets[i] : offsets[i] + matrix.shape[0] * size]
-            _multiply(matrix, below, from_above, own.reshape(matrix.shape[0], size))
         signs |= _signs(own)
     return signs
 
 
 @kernel
-def _multiply(matrix, below, from_above, own):
-    """The values of a dense block's sums from those of its children."""
-    if not from_above:
-        np.dot(matrix, below, own)
-        return
-    own[:] = 0.0
-    for i in range(matrix.shape[0]):
-        for j in range(matrix.shape[1]):
-            if matrix[i, j] > 0.0:
-                _add_times_above(own[i], matrix[i, j], below[j])
-
-
-@kernel
-def _matrix(dense, block, matrices):
-    """A dense block's weights, [sum, child]."""
-    fan = dense.starts[block + 1] - dense.starts[block]
-    own = matrices[dense.weights[block] : dense.weights[block + 1]]
-    return own.reshape(dense.sums[block], fan)
-
-
-@kernel
-def _gather_cells(dense, block, offsets, size, values):
-    """The values of a dense block's children, one below another."""
-    start = dense.starts[block]
-    fan = dense.starts[block + 1] - start
-    found = np.empty((fan, size))
-    for j in range(fan):
-        child = offsets[dense.children[start + j]]
-        for k in range(size):
-            found[j, k] = values[child + k]
-    return found
-
-
-@kernel
-def _count_matrix(dense, block, matrix, above, below, counts):
-    """The flows of a dense block's edges, added up."""
-    shares = np.dot(above, below.T)
-    position = dense.weights[block]
-    for i in range(matrix.shape[0]):
-        for j in range(matrix.shape[1]):
-            counts[position] = matrix[i, j] * shares[i, j]
-            position += 1
-
-
-@kernel
 def cells_backward(
-    first, last, cells, weights, matrices, maps, alive, values, flows, buffers, counts, dense_counts
-):
+    first, last, cells, weights, matrices, transposed, maps, alive, values, flows, buffers, counts,
+    dense_counts,
+):  # fmt: skip
     """The flows of the cells first … last-1, last first; those of their edges into the counts.
 
     Every cell collects from its parents. The flow of a sum is left divided by its value.
@@ -220,70 +226,48 @@ def cells_backward(
         _divide(own, value)
         if kind == DENSE:
             block = dense.block_of[i]
-            matrix = _matrix(dense, block, matrices)
-            sums, fan = matrix.shape
-            above = flows[offsets[i] : offsets[i] + sums * size].reshape(sums, size)
-            below = _gather_cells(dense, block, offsets, size, values)
-            start = dense.buffers[block]
-            np.dot(matrix.T, above, buffers[start : start + fan * size].reshape(fan, size))
-            _count_matrix(dense, block, matrix, above, below, dense_counts)
+            _dense_backward(
+                dense, block, matrices, transposed, offsets, size, values,
+                flows[offsets[i] : offsets[i] + dense.sums[block] * size], dense_counts,
+                buffers[dense.buffers[block] : dense.buffers[block + 1]],
+            )  # fmt: skip
 
 
-@kernel
-def _gather_rows(dense, block, width, values):
-    """The values of a dense block's children among the row nodes, one below another."""
-    start = dense.starts[block]
-    fan = dense.starts[block + 1] - start
-    found = np.empty((fan, width))
-    for j in range(fan):
-        child = dense.children[start + j] * width
-        for k in range(width):
-            found[j, k] = values[child + k]
-    return found
-
-
-@kernel
+@inlined
 def _block_forward(
-    row,
-    size,
-    width,
-    nodes,
-    offsets,
-    weights,
-    matrices,
-    maps,
-    alive,
-    from_above,
-    cell_values,
-    values,
-):
-    """The values of all row nodes for rows row … row+size-1: values[node · width + k]."""
+    row, size, width, nodes, places, offsets, weights, matrices, maps, alive, from_above,
+    cell_values, values,
+):  # fmt: skip
+    """The values of all row nodes for rows row … row+size-1, and the signs they give."""
     links, dense = nodes.children, nodes.dense
-    straight = np.arange(size).astype(np.uint16)
     signs = 0
     for i in range(len(nodes.kinds)):
         kind = nodes.kinds[i]
         if alive[i] == 0 or kind == MEMBER:
             continue
-        own = values[i * width : i * width + size]
-        if kind == SUM:
+        own = values[places[i] : places[i] + size]
+        if kind == DENSE:
+            block = dense.block_of[i]
+            own = values[places[i] : places[i] + dense.sums[block] * width]
+            _dense_forward(dense, block, matrices, places, width, from_above, values, own)
+        elif kind == SUM:
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 weight = weights[links.slots[e]]
-                child = links.nodes[e] * width
+                child = places[links.nodes[e]]
                 if weight > 0.0 and from_above:
                     _add_times_above(own, weight, values[child : child + size])
                 elif weight > 0.0:
                     _add_times(own, weight, values[child : child + size])
-        elif kind == PRODUCT:
+        else:
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
-                child = values[links.nodes[e] * width : (links.nodes[e] + 1) * width]
-                if from_above:
-                    _times_above(own, child, straight)
-                else:
-                    for k in range(size):
-                        own[k] *= child[k]
+                child = values[places[links.nodes[e]] :]
+                for k in range(size):
+                    both = own[k] * child[k]
+                    if from_above and own[k] > 0.0 and child[k] > 0.0:
+                        both = max(both, FLOOR)
+                    own[k] = both
             for e in range(nodes.cells.starts[i], nodes.cells.starts[i + 1]):
                 start = nodes.cells.maps[e] + row
                 cell = cell_values[offsets[nodes.cells.nodes[e]] :]
@@ -291,17 +275,11 @@ def _block_forward(
                     _times_above(own, cell, maps[start : start + size])
                 else:
                     _times(own, cell, maps[start : start + size])
-        else:
-            block = dense.block_of[i]
-            matrix = _matrix(dense, block, matrices)
-            below = _gather_rows(dense, block, width, values)
-            own = values[i * width : (i + matrix.shape[0]) * width]
-            _multiply(matrix, below, from_above, own.reshape(matrix.shape[0], width))
         signs |= _signs(own)
     return signs
 
 
-@kernel
+@inlined
 def _block_root(low, high, reference, found):
     """The log-likelihood of each row of a block; not a number where it must be done exactly."""
     for k in range(len(found)):
@@ -315,9 +293,9 @@ def _block_root(low, high, reference, found):
 
 @kernel
 def rows_pass(
-    first, last, width, nodes, offsets, weights, matrices, maps, alive, cell_values, cell_uppers,
-    cell_signs, reference, row_weights, flowing, base, values, flows, gate_flows, counts,
-    dense_counts, found,
+    first, last, width, nodes, places, offsets, weights, matrices, transposed, maps, alive,
+    cell_values, cell_uppers, cell_signs, reference, row_weights, flowing, base, values, flows,
+    dense_flows, gate_flows, counts, dense_counts, found,
 ):  # fmt: skip
     """Log-likelihoods of the blocks first … last-1; with `flowing`, the flows through row nodes.
 
@@ -329,67 +307,67 @@ def rows_pass(
     for block in range(first, last):
         row = block * width
         size = min(width, len(found) - row)
-        signs = cell_signs | _block_forward(
-            row, size, width, nodes, offsets, weights, matrices, maps, alive, False, cell_values,
-            values,
-        )  # fmt: skip
-        low = values[root * width : root * width + size]
-        high = low
-        if signs & LOW:  # the room for flows holds the values from above meanwhile
-            _block_forward(
-                row, size, width, nodes, offsets, weights, matrices, maps, alive, True, cell_uppers,
-                flows,
+        signs = cell_signs
+        from_above = False
+        below, own_values = cell_values, values
+        while True:
+            signs |= _block_forward(
+                row, size, width, nodes, places, offsets, weights, matrices, maps, alive,
+                from_above, below, own_values,
             )  # fmt: skip
-            high = flows[root * width : root * width + size]
+            if from_above or not signs & LOW:
+                break
+            # The room for flows holds the values from above meanwhile.
+            from_above, below, own_values = True, cell_uppers, flows
+        low = values[places[root] : places[root] + size]
+        high = own_values[places[root] : places[root] + size]
         own_found = found[row : row + size]
         _block_root(low, high, reference[row : row + size], own_found)
         if not flowing:
             continue
-        edge_counts = counts[block - base]
         flows[:] = 0.0
         for k in range(size):
             if own_found[k] > -np.inf:
-                flows[root * width + k] = row_weights[row + k]
+                flows[places[root] + k] = row_weights[row + k]
             elif signs & HIGH:  # an infinity here must not meet a flow of zero
-                for i in range(len(nodes.kinds)):
-                    values[i * width + k] = 0.0
+                for i in range(root + 1):
+                    values[places[i] + k] = 0.0
         for i in range(root, -1, -1):
             kind = nodes.kinds[i]
             if alive[i] == 0:
                 continue
-            own = flows[i * width : i * width + size]
+            own = flows[places[i] : places[i] + size]
             if kind == PRODUCT:
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    child = links.nodes[e] * width
-                    below = flows[child : child + size]
+                    child = flows[places[links.nodes[e]] :]
                     for k in range(size):
-                        below[k] += own[k]
+                        child[k] += own[k]
                 continue
-            _divide(own, values[i * width : i * width + size])
+            _divide(own, values[places[i] : places[i] + size])
             if kind == SUM:
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    child = links.nodes[e] * width
-                    edge_counts[e] = _share_flow(
+                    child = places[links.nodes[e]]
+                    counts[block - base, e] = _share_flow(
                         weights[links.slots[e]], own, values[child : child + size],
                         flows[child : child + size],
                     )  # fmt: skip
             elif kind == DENSE:
                 number = dense.block_of[i]
-                matrix = _matrix(dense, number, matrices)
-                sums, fan = matrix.shape
-                above = flows[i * width : (i + sums) * width].reshape(sums, width)
-                below = _gather_rows(dense, number, width, values)
-                shares = np.dot(matrix.T, above)
+                fan = dense.starts[number + 1] - dense.starts[number]
+                _dense_backward(
+                    dense, number, matrices, transposed, places, width, values,
+                    flows[places[i] : places[i] + dense.sums[number] * width],
+                    dense_counts[block - base], dense_flows[: fan * width],
+                )  # fmt: skip
                 for j in range(fan):
-                    child = dense.children[dense.starts[number] + j] * width
+                    child = places[dense.children[dense.starts[number] + j]]
                     for k in range(size):
-                        flows[child + k] += shares[j, k] * values[child + k]
-                _count_matrix(dense, number, matrix, above, below, dense_counts[block - base])
+                        flows[child + k] += dense_flows[j * width + k] * values[child + k]
         start = row - base * width
         for g in range(len(nodes.gates)):
-            gate = nodes.gates[g] * width
+            gate = flows[places[nodes.gates[g]] :]
             for k in range(size):
-                gate_flows[g, start + k] = flows[gate + k]
+                gate_flows[g, start + k] = gate[k]
 
 
 @kernel

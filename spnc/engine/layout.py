@@ -101,14 +101,18 @@ class _Layout:
         planner = self.planner
         blocks = [b for b in self.blocks if self.is_row[b[0][0]] == in_rows]
         block_of = np.full(count, -1, dtype=np.int64)
-        slots, sizes, buffers = [], [], []
+        slots: list[int] = []
+        transposed: list[int] = []
+        sizes, buffers = [], []
         for number, (sums, children) in enumerate(blocks):
             block_of[self.position[sums[0]]] = number
+            matrix = []
             for s in sums:
-                slot = dict(
-                    zip(planner.children[s], count_from(planner.first_slots[s]), strict=False)
-                )
-                slots += [slot[c] for c in children]
+                own = zip(planner.children[s], count_from(planner.first_slots[s]), strict=False)
+                slot = dict(own)
+                matrix.append([slot[c] for c in children])
+            slots += chain.from_iterable(matrix)
+            transposed += chain.from_iterable(zip(*matrix, strict=True))
             sizes.append(len(sums) * len(children))
             buffers.append(len(children) * int(self.sizes[sums[0]]))
         fans = [len(children) for _, children in blocks]
@@ -119,6 +123,7 @@ class _Layout:
             self.position[_flat([children for _, children in blocks])],
             np.cumsum([0, *sizes]),
             np.array(slots, dtype=np.int64),
+            np.array(transposed, dtype=np.int64),
             np.cumsum([0, *buffers]),
         )
 

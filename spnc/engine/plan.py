@@ -43,6 +43,7 @@ class Dense(NamedTuple):
     children: Ints
     weights: Ints  # where a block's matrix starts among the dense weights
     slots: Ints  # the weight slots of all matrices, [sum, child]
+    transposed: Ints  # and [child, sum]
     buffers: Ints  # of cells: where a block's flows to its children start
 
 

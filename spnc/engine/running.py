@@ -48,6 +48,9 @@ class Running:
         self.blocks = -(-plan.rows // self.width)
         self.row_values = [np.zeros(count * self.width) for _ in range(crew.threads)]
         self.row_flows = [np.zeros(count * self.width) for _ in range(crew.threads)]
+        widest = int(np.diff(nodes.dense.starts).max(initial=0))
+        self.dense_flows = [np.empty(widest * self.width) for _ in range(crew.threads)]
+        self.places = np.arange(count) * self.width
         # A wave of blocks is computed at once, then its flows are fed to the cells.
         per_block = 8 * (len(nodes.gates) * self.width + edges + dense_edges)
         self.wave = min(self.blocks, max(crew.threads, WAVE_BYTES // per_block))
@@ -56,7 +59,9 @@ class Running:
         self.dense_block_counts = np.zeros((self.wave, dense_edges))
 
         self.stage_bounds = [self._stage_bounds(stage) for stage in plan.stages]
-        self.feed_bounds = shares(plan.feeds.gates.starts, crew.threads)
+        gathered = len(nodes.cells.nodes) * self.wave * self.width
+        self.feed_bounds = shares(plan.feeds.gates.starts, self._parts(gathered))
+        self.row_parts = self._parts(gathered + (edges + dense_edges) * self.wave * self.width)
         self._no_weights = np.empty(0)
         self.is_dense = dense_edges + len(cells.dense.slots) > 0
 
@@ -65,8 +70,11 @@ class Running:
         cells = self.plan.cells
         cost = cells.sizes * (1 + np.diff(cells.children.starts)) + PER_NODE
         up_to = np.concatenate([[0], np.cumsum(cost)])[stage]
-        parts = self.crew.threads if up_to[-1] - up_to[0] >= WORTH_SHARING else 1
-        return [int(stage[i]) for i in shares(up_to, parts)]
+        return [int(stage[i]) for i in shares(up_to, self._parts(int(up_to[-1] - up_to[0])))]
+
+    def _parts(self, cost: int) -> int:
+        """In how many parts work is shared out."""
+        return self.crew.threads if cost >= WORTH_SHARING else 1
 
     def quietly(self) -> AbstractContextManager[Any]:
         """Matrix products on one thread each: the crew's threads are the parallel ones."""
@@ -78,6 +86,8 @@ class Running:
         self.weights = weights
         self.cell_matrices = weights[plan.cells.dense.slots]
         self.row_matrices = weights[plan.row_nodes.dense.slots]
+        self.cell_transposed = weights[plan.cells.dense.transposed]
+        self.row_transposed = weights[plan.row_nodes.dense.transposed]
         self._mark_alive(weights)
         leaves = plan.leaves
         self.values[leaves.entries] = probabilities[leaves.sources] / leaves.reference
@@ -118,7 +128,7 @@ class Running:
 
     def log_likelihoods(self, found: Floats) -> None:
         """The log-likelihood of every row; not a number where doubles do not reach."""
-        bounds = even_bounds(self.blocks, self.crew.threads)
+        bounds = even_bounds(self.blocks, self.row_parts)
         self._rows(bounds, self._no_weights, False, found)
 
     def flows_through_rows(self, row_weights: Floats, found: Floats, counts: Floats) -> None:
@@ -137,7 +147,7 @@ class Running:
                     self.gate_flows, self.flows,
                 )  # fmt: skip
 
-            bounds = [base + b for b in even_bounds(end - base, crew.threads)]
+            bounds = [base + b for b in even_bounds(end - base, self.row_parts)]
             self._rows(bounds, row_weights, True, found)
             kernels.add_counts(self.block_counts[: end - base], nodes.children.slots, counts)
             kernels.add_counts(self.dense_block_counts[: end - base], nodes.dense.slots, counts)
@@ -149,11 +159,11 @@ class Running:
 
         def work(worker: int, first: int, last: int) -> None:
             kernels.rows_pass(
-                first, last, self.width, plan.row_nodes, plan.cells.offsets, self.weights,
-                self.row_matrices, plan.maps, self.rows_alive, self.values, self.uppers, self.signs,
-                plan.reference, row_weights, flowing, base, self.row_values[worker],
-                self.row_flows[worker], self.gate_flows, self.block_counts,
-                self.dense_block_counts, found,
+                first, last, self.width, plan.row_nodes, self.places, plan.cells.offsets,
+                self.weights, self.row_matrices, self.row_transposed, plan.maps, self.rows_alive,
+                self.values, self.uppers, self.signs, plan.reference, row_weights, flowing, base,
+                self.row_values[worker], self.row_flows[worker], self.dense_flows[worker],
+                self.gate_flows, self.block_counts, self.dense_block_counts, found,
             )  # fmt: skip
 
         self.crew.run(bounds, work)
@@ -166,8 +176,9 @@ class Running:
 
         def work(_: int, first: int, last: int) -> None:
             kernels.cells_backward(
-                first, last, plan.cells, self.weights, self.cell_matrices, plan.maps,
-                self.cells_alive, self.values, self.flows, self.buffers, counts, self.dense_counts,
+                first, last, plan.cells, self.weights, self.cell_matrices, self.cell_transposed,
+                plan.maps, self.cells_alive, self.values, self.flows, self.buffers, counts,
+                self.dense_counts,
             )  # fmt: skip
 
         for bounds in reversed(self.stage_bounds):

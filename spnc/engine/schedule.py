@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 PER_NODE = 30  # what a node costs beside its entries, in entries
 LARGEST_TASK = 0.125  # of a stage's cost: else it is cut
-WORTH_SHARING = 50_000  # what costs less than this is not worth waking a second thread for
+WORTH_SHARING = 300_000  # entries: what costs less is not worth waking a second thread for
 
 
 @dataclass(frozen=True, eq=False)

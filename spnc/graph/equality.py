@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from spnc.graph.nodes import Graph, Leaf, Node, Product, Sum, payloads
+from spnc.graph.nodes import Graph, Leaf, Node, Product, Sum, children, payloads
 
 
 def representatives(
@@ -18,7 +18,7 @@ def representatives(
     `tie`. `order` has children before parents.
     """
     node = payloads(graph)
-    below = dict(graph.adjacency())
+    below = children(graph)
     first: dict[Hashable, Hashable] = {}
     same: dict[Hashable, Hashable] = {}
     for n in order:
@@ -28,17 +28,18 @@ def representatives(
 
 
 def _key(
-    node: Node, children: dict[Any, Any], same: dict[Hashable, Hashable], finished: bool
+    node: Node, edges: dict[Any, Any], same: dict[Hashable, Hashable], finished: bool
 ) -> Hashable:
     """What equal nodes have in common; None for a node that is like no other."""
     if isinstance(node, Product):
-        return (Product, frozenset(same[c] for c in children))
+        return (Product, frozenset([same[c] for c in edges]))
     if not finished and node.tie is None:
         return None
     tie = None if finished else node.tie
     if isinstance(node, Leaf):
-        return (Leaf, node.variable, node.distribution, tie)
+        leaf = node.distribution
+        return (Leaf, node.variable, leaf.plugin_name, leaf.row, tie)
     weights: dict[Hashable, float] = {}
-    for child, data in children.items():
+    for child, data in edges.items():
         weights[same[child]] = weights.get(same[child], 0.0) + data["weight"]
     return (Sum, frozenset(weights.items()), tie)

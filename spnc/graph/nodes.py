@@ -12,13 +12,14 @@ Scopes are not stored: `spnc.graph.scopes` derives them, so that they cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
 from spnc.diagnostics import Span
+from spnc.graph.flat import Flat
 
 if TYPE_CHECKING:
     from spnc.data.dataset import Column
@@ -117,6 +118,21 @@ class Builder:
         else:
             self.graph.add_edge(parent, child, weight=weight)
 
+    def extend(self, nodes: Iterable[Node], edges: Iterable[tuple[int, int, float | None]]) -> int:
+        """Many nodes and their edges at once; these count the new nodes from 0.
+
+        The name of the first is answered, the others follow.
+        """
+        first, made = self._next, dict(enumerate(nodes, self._next))
+        self._next += len(made)
+        self.graph.add_nodes_from(made)
+        nx.set_node_attributes(self.graph, made, "node")
+        self.graph.add_edges_from(
+            (first + n, first + c) if w is None else (first + n, first + c, {"weight": w})
+            for n, c, w in edges
+        )
+        return first
+
     def like(self, node: Node, **changes: Any) -> int:
         """A new childless node with the payload of another, but for the builder's origin."""
         return self._add(replace(node, origin=self.origin, **changes))
@@ -124,20 +140,38 @@ class Builder:
 
 def payloads(graph: Graph) -> dict[Hashable, Node]:
     """Every node's payload."""
-    return dict(graph.nodes(data="node"))
+    found: dict[Hashable, Any] = {n: data.get("node") for n, data in graph.nodes(data=True)}
+    return found
+
+
+def children(graph: Graph) -> dict[Any, dict[Any, Any]]:
+    """Every node's children, and the attributes of the edges to them.
+
+    These are the graph's own dicts, to be read and not changed: networkx's views of them make an
+    object for every look, which in large graphs is most of the time.
+    """
+    return dict(graph.adjacency())
+
+
+def parents(graph: Graph) -> dict[Any, dict[Any, Any]]:
+    """Every node's parents, in the same manner."""
+    return dict(graph.reverse(copy=False).adjacency())
+
+
+def flat(graph: Graph) -> Flat:
+    """The graph's edges as they are now, in arrays."""
+    return Flat(children(graph), parents(graph))
 
 
 def children_first(graph: Graph) -> list[Any]:
     """The nodes, each after all its children; those on or above a cycle are left out."""
-    waiting = {n: len(children) for n, children in graph.adjacency()}
-    parents = {n: list(above) for n, above in graph.pred.items()}
-    order = [n for n, open_children in waiting.items() if open_children == 0]
-    for n in order:
-        for parent in parents[n]:
-            waiting[parent] -= 1
-            if waiting[parent] == 0:
-                order.append(parent)
-    return order
+    arrays = flat(graph)
+    return [arrays.names[i] for i in arrays.order.tolist()]
+
+
+def tops(graph: Graph) -> list[Any]:
+    """The nodes without parents."""
+    return [n for n, above in parents(graph).items() if not above]
 
 
 def find_root(graph: Graph) -> Any:
@@ -145,17 +179,18 @@ def find_root(graph: Graph) -> Any:
     root = graph.graph.get("root")
     if root is not None:
         return root
-    (root,) = (n for n, above in graph.pred.items() if not above)
+    (root,) = tops(graph)
     return root
 
 
 def below(graph: Graph, root: Hashable) -> Iterator[Any]:
     """`root` and everything reachable from it, breadth first."""
+    edges = children(graph)
     seen = {root}
     queue = [root]
     for n in queue:
         yield n
-        for child in graph.succ[n]:
+        for child in edges[n]:
             if child not in seen:
                 seen.add(child)
                 queue.append(child)

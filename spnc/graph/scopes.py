@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from spnc.graph.nodes import Graph, Leaf, payloads
+from spnc.graph.nodes import Graph, Leaf, children, payloads
 
 if TYPE_CHECKING:
     from spnc.data.dataset import Column
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 def scopes(graph: Graph, order: Iterable[Hashable]) -> dict[Hashable, int]:
     """The scope of every node in `order` (children first): bit i is set for column i."""
-    found: dict[Hashable, int] = {}
+    found: dict[Any, int] = {}
     interned: dict[int, int] = {}  # wide scopes are large ints: keep one object of each
     node = payloads(graph)
-    below = dict(graph.adjacency())
+    below = children(graph)
     for n in order:
         payload = node[n]
         scope = 0

@@ -19,29 +19,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc import smoothing
 from spnc.learners import Lesson
-from spnc.learners.leaf_fit import fit_leaves
+from spnc.learners.leaf_fit import Block, Indices
+from spnc.learners.sketch import Hook, Sketch
 from spnc.registry import LEARNERS, Conflict, Options, option
 
-Indices = NDArray[np.intp]
 
+class _Split(NamedTuple):
+    """The parts that a slice was split into: of its rows (a sum) or of its columns (a product)."""
 
-@dataclass(frozen=True, slots=True)
-class _Slice:
-    """Rows and columns still to be modelled, and where the result is to hang."""
-
-    rows: Indices
-    columns: Indices
-    parent: int | None
-    weight: float | None
-    columns_failed: bool = False
-    rows_failed: bool = False
+    is_rows: bool
+    parts: list[Block]
 
 
 @LEARNERS.register("extra-spn")
@@ -82,85 +75,75 @@ class ExtraSpn(Options):
 
     def learn(self, lesson: Lesson) -> int:
         """Add a circuit over all columns; answer its root."""
-        rng, builder, table = lesson.rng, lesson.builder, lesson.table
+        table = lesson.table
         mu = self.min_instances
         if mu is None:
             assert self.gamma is not None
-            mu = int(rng.integers(1, max(1, int(table.rows / self.gamma)) + 1))
+            mu = int(lesson.rng.integers(1, max(1, int(table.rows / self.gamma)) + 1))
 
-        def attach(task: _Slice, node: int) -> int:
-            if task.parent is not None:
-                builder.connect(task.parent, node, task.weight)
-            return node
-
-        def factorise(task: _Slice) -> int:
-            weight = float(table.weights[task.rows].sum())
-            leaves = fit_leaves(lesson.columns, table, task.rows, task.columns, lesson.smoothing)
-            made = [
-                builder.leaf(int(v), leaf, weight)
-                for v, leaf in zip(task.columns, leaves, strict=True)
-            ]
-            return attach(task, made[0] if len(made) == 1 else builder.product(made, weight))
-
-        whole = _Slice(np.arange(table.rows), np.arange(len(lesson.columns)), None, None)
-        root: int | None = None
-        stack = [whole]
+        sketch = Sketch(lesson)
+        everything = np.arange(len(lesson.columns))
+        whole = Block(np.arange(table.rows), everything, float(table.weights.sum()))
+        stack: list[tuple[Block, Hook | None]] = [(whole, None)]
         while stack:
-            task = stack.pop()
-            if len(task.columns) == 1 or len(task.rows) < mu:
-                node = factorise(task)
-            elif task.columns_failed and not task.rows_failed:
-                parts = self._split_rows(task, lesson)
-                if parts is None:
-                    stack.append(
-                        _Slice(task.rows, task.columns, task.parent, task.weight, False, True)
-                    )
-                    continue
-                sizes = np.array([table.weights[part].sum() for part in parts])
-                uniform = np.full(len(parts), 1.0 / len(parts))
-                weights = smoothing.smoothed(sizes, lesson.smoothing, uniform)
-                node = attach(task, builder.sum(rows=float(sizes.sum())))
-                stack += [
-                    _Slice(part, task.columns, node, float(w))
-                    for part, w in zip(parts, weights, strict=True)
-                ]
-            elif rng.random() >= self.beta:
-                node = attach(task, builder.product(rows=float(table.weights[task.rows].sum())))
-                stack += [
-                    _Slice(task.rows, part, node, None)
-                    for part in _random_parts(task.columns, 2, rng)
-                ]
-            elif task.rows_failed and self.when_both_fail == "factorise":
-                node = factorise(task)
+            block, hook = stack.pop()
+            split = None
+            if len(block.columns) > 1 and len(block.rows) >= mu:
+                split = self._split(block, lesson)
+            if split is None:
+                sketch.leaves(hook, block)
+            elif split.is_rows:
+                hooks = sketch.sum(hook, [part.weight for part in split.parts])
+                stack += zip(split.parts, hooks, strict=True)
             else:
-                stack.append(_Slice(task.rows, task.columns, task.parent, task.weight, True, False))
-                continue
-            root = node if root is None else root
-        assert root is not None
-        return root
+                below = sketch.product(hook, block.weight)
+                stack += [(part, below) for part in split.parts]
+        return sketch.build()
 
-    def _split_rows(self, task: _Slice, lesson: Lesson) -> list[Indices] | None:
+    def _split(self, block: Block, lesson: Lesson) -> _Split | None:
+        """Columns and rows are tried in turn; None if the slice is to be factorised."""
+        rng, weights = lesson.rng, lesson.table.weights
+        rows_failed = False
+        while True:
+            if rng.random() >= self.beta:
+                columns = _random_parts(block.columns, 2, rng)
+                return _Split(False, [Block(block.rows, c, block.weight) for c in columns])
+            if rows_failed and self.when_both_fail == "factorise":
+                return None
+            parts = self._split_rows(block, lesson)
+            if parts is not None:
+                return _Split(
+                    True, [Block(p, block.columns, float(weights[p].sum())) for p in parts]
+                )
+            rows_failed = True
+
+    def _split_rows(self, block: Block, lesson: Lesson) -> list[Indices] | None:
         """Parts of the slice's rows, or None if the split failed."""
-        if len(task.rows) < 2:
+        if len(block.rows) < 2:
             return None
         if self.rows == "random":
             if lesson.rng.random() < self.beta:
                 return None
-            return _random_parts(task.rows, self.clusters, lesson.rng)
-        block = lesson.table.values[np.ix_(task.rows, task.columns)]
-        weights = lesson.table.weights[task.rows]
-        labels = kmeans_labels(block, weights, self.clusters, lesson.rng)
-        parts = [task.rows[labels == label] for label in range(self.clusters)]
-        parts = [part for part in parts if len(part)]
+            return _random_parts(block.rows, self.clusters, lesson.rng)
+        values = np.ascontiguousarray(lesson.table.values[np.ix_(block.rows, block.columns)])
+        weights = lesson.table.weights[block.rows]
+        labels = kmeans_labels(values, weights, self.clusters, lesson.rng)
+        parts = _parts(block.rows, labels, self.clusters)
         return parts if len(parts) > 1 else None
 
 
 def _random_parts(items: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
     """Each item goes to one of `count` parts at random; at least two parts are non-empty."""
     while True:
-        labels = rng.integers(count, size=len(items))
-        if labels.min() != labels.max():
-            return [items[labels == label] for label in range(count) if (labels == label).any()]
+        parts = _parts(items, rng.integers(count, size=len(items)), count)
+        if len(parts) > 1:
+            return parts
+
+
+def _parts(items: Indices, labels: Indices, count: int) -> list[Indices]:
+    """The items under each label, where there are any."""
+    parts = (items[labels == label] for label in range(count))
+    return [part for part in parts if len(part)]
 
 
 def kmeans_labels(

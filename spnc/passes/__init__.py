@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from spnc.garbage import uncollected
 from spnc.graph.nodes import Graph
 from spnc.passes.merge import merge_products, merge_sums
 from spnc.passes.prune import prune
@@ -34,14 +35,20 @@ AFTER_TRAINING: dict[str, Pass] = {
 }
 
 
+@uncollected()
 def run(
-    graph: Graph, passes: dict[str, Pass], after: Callable[[str, Graph], None] | None = None
+    graph: Graph,
+    passes: dict[str, Pass],
+    after: Callable[[str, Graph], None] | None = None,
+    *,
+    keep: bool = True,
 ) -> Graph:
     """The graph after all passes, in order. The graph given is left as it was.
 
-    `after` is called with each pass's name and the graph as that pass left it.
+    `after` is called with each pass's name and the graph as that pass left it. Whoever has no
+    further use for the graph given need not `keep` it, which saves the time and memory of a copy.
     """
-    work = graph.copy()
+    work = graph.copy() if keep else graph
     for name, apply in passes.items():
         work = apply(work)
         if after is not None:

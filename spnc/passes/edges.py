@@ -9,12 +9,9 @@ from spnc.graph.nodes import Graph
 
 def add_weight(graph: Graph, parent: Hashable, child: Hashable, weight: float) -> None:
     """A sum's edge; where there is one already, its weight grows: w·c + v·c = (w + v)·c."""
-    existing = graph.succ[parent].get(child)
-    if existing is None:
-        graph.add_edge(parent, child, weight=weight)
-    else:
-        # Attribute dicts may be shared between a graph and its shallow copies: replace, not mutate.
-        graph.add_edge(parent, child, weight=existing["weight"] + weight)
+    if graph.has_edge(parent, child):
+        weight += graph.edges[parent, child]["weight"]
+    graph.add_edge(parent, child, weight=weight)
 
 
 def redirect(graph: Graph, old: Hashable, new: Hashable) -> None:

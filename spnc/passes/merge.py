@@ -2,43 +2,93 @@
 
 Only where the inner node has that one parent and is not tied to another: then it is an
 intermediate result that nobody else uses, and a level of evaluation is saved.
+
+Whole towers of nodes become one, so that edges would be moved again and again. What merging leads
+to is worked out first, and the graph is changed once.
 """
 
 from __future__ import annotations
 
-from spnc.graph.nodes import Graph, Product, Sum, children_first, payloads
-from spnc.passes.edges import add_weight
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from spnc.graph.nodes import Graph, Node, Product, Sum, children, flat, parents, payloads
 
 
 def merge_sums(graph: Graph) -> Graph:
     """Σ wᵢ (Σ vⱼ cⱼ) becomes Σ wᵢ vⱼ cⱼ."""
-    node = payloads(graph)
-    for n in children_first(graph):
-        if not isinstance(node[n], Sum):
-            continue
-        waiting = list(graph.succ[n])
+    node, below, above = payloads(graph), children(graph), parents(graph)
+    merged: dict[Hashable, dict[Any, float]] = {}
+    gone: list[Hashable] = []
+    lost: dict[Hashable, int] = {}  # parents that are no longer there
+    for n in _with_nested(graph, node, Sum):
+        weights = {c: data["weight"] for c, data in below[n].items()}
+        waiting = list(weights)
         while waiting:
             child = waiting.pop()
-            if child not in graph:
-                continue  # merged already
-            inner = node[child]
-            if isinstance(inner, Sum) and inner.tie is None and len(graph.pred[child]) == 1:
-                outer = graph.succ[n][child]["weight"]
-                for grandchild, edge in list(graph.succ[child].items()):
-                    add_weight(graph, n, grandchild, outer * edge["weight"])
+            if child not in weights or not _is_free(node[child], Sum):
+                continue  # merged already, or to be left
+            if len(above[child]) - lost.get(child, 0) > 1:
+                continue
+            outer = weights.pop(child)
+            inner = merged.pop(child, None)
+            if inner is None:
+                inner = {c: data["weight"] for c, data in below[child].items()}
+            for grandchild, weight in inner.items():
+                if grandchild in weights:
+                    lost[grandchild] = lost.get(grandchild, 0) + 1
                     waiting.append(grandchild)  # it may have had these two as its only parents
-                graph.remove_node(child)
+                weights[grandchild] = weights.get(grandchild, 0.0) + outer * weight
+            gone.append(child)
+        merged[n] = weights
+    graph.remove_nodes_from(gone)
+    for n, weights in merged.items():
+        graph.add_edges_from([(n, c, {"weight": weight}) for c, weight in weights.items()])
     return graph
 
 
 def merge_products(graph: Graph) -> Graph:
     """A product of products becomes one product."""
-    node = payloads(graph)
-    for n in children_first(graph):
-        if not isinstance(node[n], Product):
-            continue
-        for child in list(graph.succ[n]):
-            if isinstance(node[child], Product) and len(graph.pred[child]) == 1:
-                graph.add_edges_from((n, grandchild) for grandchild in list(graph.succ[child]))
-                graph.remove_node(child)
+    node, below, above = payloads(graph), children(graph), parents(graph)
+    merged: dict[Hashable, list[Any]] = {}
+    gone: list[Hashable] = []
+    for n in _with_nested(graph, node, Product):
+        kept: list[Any] = []
+        added: list[Any] = []
+        for child in below[n]:
+            if _is_free(node[child], Product) and len(above[child]) == 1:
+                added += merged.pop(child, below[child])
+                gone.append(child)
+            else:
+                kept.append(child)
+        merged[n] = kept + added
+    graph.remove_nodes_from(gone)
+    for n, factors in merged.items():
+        graph.add_edges_from([(n, c) for c in factors])
     return graph
+
+
+def _is_free(node: Node, kind: type[Sum | Product]) -> bool:
+    """Whether this is a node of that kind whose parameters, if it has any, are its own."""
+    return isinstance(node, kind) and (isinstance(node, Product) or node.tie is None)
+
+
+def _with_nested(
+    graph: Graph, node: dict[Hashable, Node], kind: type[Sum | Product]
+) -> list[Hashable]:
+    """Nodes with a child that can be merged into them, children first.
+
+    No others come to be by merging: it takes a parent from a node only where that node is a child
+    of the one that is merged into.
+    """
+    edges = flat(graph)
+    is_kind = np.array([isinstance(payload, kind) for payload in node.values()])
+    lone = np.flatnonzero(is_kind & (edges.parents.counts == 1))
+    above = edges.parents.at(lone)
+    inner, outer = lone[is_kind[above]], above[is_kind[above]]
+    free = [_is_free(node[edges.names[n]], kind) for n in inner.tolist()]
+    found = np.zeros(len(is_kind), dtype=bool)
+    found[outer[free]] = True
+    return [edges.names[n] for n in edges.order[found[edges.order]].tolist()]

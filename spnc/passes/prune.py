@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from spnc.graph.nodes import Graph, below, find_root
+from spnc.graph.nodes import Graph, below, find_root, tops
 
 
 def prune(graph: Graph) -> Graph:
     """A weight of exactly zero is structure: the edge is not there, and training keeps it so."""
     root = find_root(graph)
     graph.graph["root"] = root
-    dead = [(n, c) for n, c, data in graph.edges(data=True) if data.get("weight") == 0.0]
+    dead = [
+        (n, c)
+        for n, edges in graph.adjacency()
+        for c, data in edges.items()
+        if data.get("weight") == 0.0
+    ]
     graph.remove_edges_from(dead)
-    reached = set(below(graph, root))
-    graph.remove_nodes_from([n for n in graph if n not in reached])
+    if tops(graph) != [root]:  # else all is reached: a way up ends at a node without parents
+        reached = set(below(graph, root))
+        graph.remove_nodes_from([n for n in graph if n not in reached])
     return graph

@@ -9,7 +9,15 @@ finished model nothing moves any more, and all that is equal is shared.
 from __future__ import annotations
 
 from spnc.graph.equality import representatives
-from spnc.graph.nodes import Graph, children_first, find_root
+from spnc.graph.nodes import (
+    Graph,
+    Product,
+    children,
+    children_first,
+    find_root,
+    parents,
+    payloads,
+)
 from spnc.passes.edges import redirect
 
 
@@ -25,11 +33,28 @@ def share_equal(graph: Graph) -> Graph:
 
 def _share(graph: Graph, *, finished: bool) -> Graph:
     root = find_root(graph)
-    order = children_first(graph)
-    for n, same in representatives(graph, order, finished=finished).items():
-        if same != n:
-            redirect(graph, n, same)
-            graph.remove_node(n)
-            root = same if n == root else root
+    if finished or _may_share(graph):
+        order = children_first(graph)
+        for n, same in representatives(graph, order, finished=finished).items():
+            if same != n:
+                redirect(graph, n, same)
+                graph.remove_node(n)
+                root = same if n == root else root
     graph.graph["root"] = root
     return graph
+
+
+def _may_share(graph: Graph) -> bool:
+    """Whether there may be equal nodes before training, which in a plain forest there are not.
+
+    Without ties only products can be equal. Of two that are, and have no equal ones below them,
+    the children are the very same, so that each of these has two parents.
+    """
+    below, above = children(graph), parents(graph)
+    for n, node in payloads(graph).items():
+        if not isinstance(node, Product):
+            if node.tie is not None:
+                return True
+        elif all(len(above[c]) > 1 for c in below[n]):
+            return True
+    return False

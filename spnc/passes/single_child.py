@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from spnc.graph.nodes import Graph, children_first, find_root
+from spnc.graph.nodes import Graph, children, children_first, find_root
 from spnc.passes.edges import redirect
 
 
 def single_child(graph: Graph) -> Graph:
     """Every inner node left has two children or more."""
     root = find_root(graph)
-    for n in children_first(graph):
-        children = graph.succ[n]
-        if len(children) == 1:
-            (child,) = children
-            redirect(graph, n, child)
-            graph.remove_node(n)
-            root = child if n == root else root
+    below = children(graph)
+    if any(len(edges) == 1 for edges in below.values()):
+        for n in children_first(graph):
+            if len(below[n]) == 1:
+                (child,) = below[n]
+                redirect(graph, n, child)
+                graph.remove_node(n)
+                root = child if n == root else root
     graph.graph["root"] = root
     return graph

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import spnc
 from spnc import checks
+from spnc.checks.proof import is_plainly_valid
+from spnc.checks.view import View
 from spnc.data.dataset import Column
 from spnc.diagnostics import Sink
 from spnc.graph.interchange import to_networkx, to_node_link
@@ -165,6 +167,64 @@ def test_independent_mistakes_are_all_reported_in_one_run(seed: int) -> None:
     rng = np.random.default_rng(seed)
     expected = bad_weight(graph, rng) | bad_parameter(graph, rng) | lost_node(graph, rng)
     assert expected <= codes(graph)
+
+
+def asked_one_by_one(graph: Graph) -> set[str]:
+    """What the checks find when none of them is taken for granted."""
+    sink = Sink()
+    view = View(graph, sink)
+    for one in checks.ALL:
+        one(view)
+    return {d.code for d in sink.diagnostics}
+
+
+@given(seed=SEEDS, extremes=st.booleans(), declared=st.booleans())
+def test_a_valid_circuit_is_seen_to_be_so_without_asking_every_check(
+    seed: int, extremes: bool, declared: bool
+) -> None:
+    graph = random_circuit(seed, variables=6, depth=5, extremes=extremes)
+    if not declared:
+        del graph.graph["root"]
+    assert is_plainly_valid(graph)
+
+
+@pytest.mark.parametrize("corrupt", CORRUPTIONS, ids=lambda f: f.__name__)
+@given(seed=SEEDS)
+def test_what_is_plainly_valid_is_valid(corrupt, seed: int) -> None:
+    graph = random_circuit(seed, variables=6, depth=5)
+    corrupt(graph, np.random.default_rng(seed))
+    found = asked_one_by_one(graph)
+    assert is_plainly_valid(graph) == (not found)
+    assert codes(graph) == found
+
+
+def test_weights_that_are_no_plain_numbers_are_left_to_the_checks() -> None:
+    for stray in (float("nan"), 0.5, "much"):
+        graph = forest_of(4, 10)
+        product = next(n for n, p in payloads(graph).items() if isinstance(p, Product))
+        graph.edges[product, next(iter(graph.succ[product]))]["weight"] = stray
+        assert not is_plainly_valid(graph)
+        assert codes(graph) == {"E225"}
+    for odd, expected in ((True, {"E219"}), (1, set()), (np.float64(1.0), set())):
+        builder = Builder([Column("x")])
+        builder.sum([builder.leaf(0, Bernoulli(0.5))], [odd])
+        assert codes(builder.graph) == expected
+
+
+def test_what_a_reader_complained_about_is_left_to_the_checks() -> None:
+    graph = forest_of(4, 10)
+    assert is_plainly_valid(graph)
+    for mark in ("damaged", "settled", "mentioned"):
+        assert not is_plainly_valid(nx.DiGraph(graph, **{mark: {0}}))
+
+
+def test_a_check_that_the_proof_does_not_stand_for_is_always_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[View] = []
+    monkeypatch.setattr(checks, "ALL", (*checks.ALL, asked.append))
+    assert codes(forest_of(4, 10)) == set()
+    assert len(asked) == 1
 
 
 def test_overlap_of_two_inner_children_is_seen_even_if_neither_holds_the_other() -> None:

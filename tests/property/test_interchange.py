@@ -17,7 +17,7 @@ from spnc.graph.interchange import read_node_link_text, to_networkx, to_node_lin
 from spnc.graph.nodes import Graph, payloads
 from spnc.graph.text import read_circuit_text, write_circuit_text
 from tests.circuits import all_states, random_circuit
-from tests.contract.test_backends import log_likelihood
+from tests.engines import log_likelihood
 
 SEEDS = st.integers(0, 10**6)
 NAMES = st.lists(

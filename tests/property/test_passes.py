@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from spnc import checks, passes
 from spnc.diagnostics import Sink
-from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, payloads
+from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, children_first, payloads
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.lift import lift
 from spnc.lower import lower
 from spnc.passes.share import share_equal, share_tied
 from tests.circuits import all_states, random_circuit, random_columns
-from tests.contract.test_backends import log_likelihood
+from tests.engines import log_likelihood
 
 SEEDS = st.integers(0, 10**6)
 PASSES = {**passes.BEFORE_TRAINING, **passes.AFTER_TRAINING}
@@ -75,6 +75,62 @@ def test_lowering_and_lifting_gives_the_circuit_back(seed: int) -> None:
     again = lift(*lower(graph))
     assert again.number_of_edges() == graph.number_of_edges()
     same_distribution(graph, again)
+
+
+@pytest.mark.parametrize("order", [passes.BEFORE_TRAINING, passes.AFTER_TRAINING])
+@given(seed=SEEDS)
+def test_a_graph_that_need_not_be_kept_becomes_the_result(
+    order: dict[str, passes.Pass], seed: int
+) -> None:
+    graph = random_circuit(seed, variables=5, depth=6, share=0.5, extremes=True)
+    expected = passes.run(graph, order)
+    found = passes.run(graph, order, keep=False)
+    assert found is graph
+    assert payloads(found) == payloads(expected)
+    assert list(found.edges(data=True)) == list(expected.edges(data=True))
+
+
+def test_a_tower_of_sums_becomes_one_with_its_weights_multiplied() -> None:
+    """Also where a sum in the middle is used twice, by two sums that become one."""
+    builder = Builder(random_columns(np.random.default_rng(0), 1, binary_only=True))
+    a, b, c, d = (builder.leaf(0, Bernoulli(p)) for p in (0.1, 0.2, 0.3, 0.4))
+    shared = builder.sum([a, b], [0.5, 0.5])
+    middle = builder.sum([shared, c], [0.5, 0.5])
+    builder.sum([middle, shared, d], [0.5, 0.25, 0.25])
+    graph = passes.merge_sums(builder.graph)
+    (top,) = (n for n, p in payloads(graph).items() if isinstance(p, Sum))
+    assert {n: data["weight"] for n, data in graph.succ[top].items()} == {
+        a: 0.25,
+        b: 0.25,
+        c: 0.25,
+        d: 0.25,
+    }
+
+
+def plain_children_first(graph: Graph) -> list[object]:
+    """What `children_first` promises, one node at a time."""
+    waiting = {n: len(edges) for n, edges in graph.adjacency()}
+    order = [n for n, open_children in waiting.items() if open_children == 0]
+    for n in order:
+        for parent in graph.pred[n]:
+            waiting[parent] -= 1
+            if waiting[parent] == 0:
+                order.append(parent)
+    return order
+
+
+@given(seed=SEEDS, loops=st.integers(0, 2))
+def test_nodes_come_after_their_children_in_the_order_of_the_graph(seed: int, loops: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = random_circuit(seed, variables=6, depth=6, share=0.5)
+    edges = list(graph.edges)
+    rng.shuffle(edges)
+    mixed = Graph()
+    mixed.add_nodes_from(rng.permutation(len(graph)).tolist())
+    mixed.add_edges_from(edges)  # so that parents are not in the order of the nodes
+    for _ in range(loops):
+        mixed.add_edge(*rng.integers(len(graph), size=2).tolist())
+    assert children_first(mixed) == plain_children_first(mixed)
 
 
 def two_equal_halves(tie: object = None) -> Graph:

@@ -111,7 +111,7 @@ def test_equal_rows_are_computed_once_in_a_piece(
 ) -> None:
     monkeypatch.setattr(pieces, "PIECE_BYTES", 4000)
     loaded: list[Table] = []
-    monkeypatch.setattr(NumpyEngine, "load", lambda _, table: loaded.append(table) or table)
+    monkeypatch.setattr(NumpyEngine, "load", lambda _, table, once: loaded.append(table) or table)
     result(capsys, "rows.csv")
     assert sum(t.weights.sum() for t in loaded) == 500
     assert len(loaded) > 1
@@ -194,7 +194,7 @@ def test_a_model_computes_equal_rows_once_and_answers_for_each(
 ) -> None:
     values = of_every_row(model, rows)
     loaded: list[Table] = []
-    monkeypatch.setattr(NumpyEngine, "load", lambda _, table: loaded.append(table) or table)
+    monkeypatch.setattr(NumpyEngine, "load", lambda _, table, once: loaded.append(table) or table)
     assert model.log_likelihood(rows).tobytes() == values.tobytes()
     assert len(loaded) == 13  # forty rows at a time
     assert all(t.rows <= 30 for t in loaded)

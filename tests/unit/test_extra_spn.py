@@ -16,6 +16,8 @@ from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, payloads
 from spnc.learners import Lesson
 from spnc.learners.extra_spn import ExtraSpn
+from spnc.learners.leaf_fit import Block, fit_leaves
+from tests.circuits import random_columns, random_rows
 
 SEEDS = st.integers(0, 10**6)
 
@@ -166,6 +168,42 @@ def test_a_slice_that_could_not_be_split_is_factorised_if_asked() -> None:
     sizes = [learn(learner, values, s).number_of_nodes() for s in range(300)]
     flat = sizes.count(5) / 300  # a product of four leaves at once
     assert 0.6 < flat < 0.85  # 0.9 to the power of three, and columns split into single ones
+
+
+def blocks_over(table: Table, rng: np.random.Generator) -> list[Block]:
+    """Slices of many sizes, some of them alike, one without rows."""
+    found = []
+    for size in (1, 1, 2, 2, 2, 7, 30, 0):
+        rows = np.sort(rng.choice(table.rows, size, replace=False))
+        columns = rng.choice(table.values.shape[1], int(rng.integers(1, 5)), replace=False)
+        found.append(Block(rows, columns, float(table.weights[rows].sum())))
+    return found
+
+
+@given(seed=SEEDS, alpha=st.sampled_from([0.0, 0.1, 2.0]))
+def test_leaves_fitted_together_are_the_shares_of_each_block(seed: int, alpha: float) -> None:
+    rng = np.random.default_rng(seed)
+    columns = random_columns(rng, 6)
+    values = random_rows(seed, tuple(columns), 40, missing=0.2)
+    table = Table(values, rng.integers(3, size=40).astype(float))
+    blocks = blocks_over(table, rng)
+    fitted = list(fit_leaves(columns, table, blocks, alpha))
+    assert [len(leaves) for leaves in fitted] == [len(block.columns) for block in blocks]
+    for block, leaves in zip(blocks, fitted, strict=True):
+        for v, leaf in zip(block.columns, leaves, strict=True):
+            states = columns[v].states
+            weights, cells = table.weights[block.rows], values[block.rows, v]
+            counts = np.array([weights[cells == s].sum() + alpha for s in range(states)])
+            shares = counts / counts.sum() if counts.sum() > 0 else np.full(states, 1 / states)
+            assert leaf.row == pytest.approx(shares if len(leaf.row) > 1 else shares[1:])
+
+
+def test_fitting_in_small_portions_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = random_values(1, 300, 8)
+    whole = learn(ExtraSpn(min_instances=5), values)
+    monkeypatch.setattr("spnc.learners.leaf_fit._CELLS_AT_ONCE", 10)
+    portions = learn(ExtraSpn(min_instances=5), values)
+    assert payloads(portions) == payloads(whole)
 
 
 def test_min_instances_takes_the_place_of_gamma() -> None:

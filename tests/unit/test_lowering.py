@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spnc.data.dataset import Column
-from spnc.graph.nodes import Builder, Graph
+from spnc.graph.nodes import Builder, Graph, Sum, children_first
+from spnc.graph.scopes import scopes
 from spnc.leaves.bernoulli import Bernoulli
-from spnc.lower import lower
+from spnc.lower import lower, lower_with_numbers
 from tests.circuits import random_circuit
-from tests.contract.test_backends import log_likelihood
+from tests.engines import log_likelihood
 
 
 @given(seed=st.integers(0, 10**6))
@@ -24,6 +27,21 @@ def test_a_lowered_program_is_well_formed(seed: int) -> None:
     assert program.edges == graph.number_of_edges()
     facts = program.facts()
     assert facts["sums"] + facts["products"] + facts["leaves"] == facts["nodes"]
+
+
+@given(seed=st.integers(0, 10**6))
+def test_every_node_of_the_graph_has_its_number_in_the_program(seed: int) -> None:
+    graph = random_circuit(seed, variables=6, depth=5)
+    program, _, number = lower_with_numbers(graph)
+    assert sorted(number.values()) == list(range(program.nodes))
+    assert number[graph.graph["root"]] == program.root
+    below, scope = program.scopes(), scopes(graph, children_first(graph))
+    assert all(below[number[n]] == scope[n] for n in graph)
+    for segment in program.segments:
+        for n, (start, stop) in enumerate(pairwise(segment.starts), segment.first):
+            (name,) = (m for m in graph if number[m] == n)
+            assert [number[c] for c in graph.succ[name]] == segment.children[start:stop].tolist()
+            assert isinstance(graph.nodes[name]["node"], Sum) == segment.is_sum
 
 
 def chain(levels: int) -> Graph:

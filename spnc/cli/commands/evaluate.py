@@ -92,4 +92,3 @@ def run(arguments: argparse.Namespace) -> int:
         rows_of = [(n, r["rows"], r["avg_ll"], r["impossible_rows"]) for n, r in results.items()]
         print(table(["split", "rows", "avg log-likelihood", "impossible rows"], rows_of))
     return 0
-

@@ -1,0 +1,96 @@
+"""A graph as flat arrays: all of it at one look.
+
+A `networkx` graph is dicts in dicts in a dict, wherever memory had room for them, and following
+its edges from Python is slow when there are many. Here nodes are positions (in the order of the
+graph) and edges are whole numbers in arrays. It is a copy: a changed graph needs a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Many lists in one: list i is members[starts[i]:starts[i+1]]."""
+
+    starts: Ints
+    members: Ints
+
+    @classmethod
+    def of(cls, counts: Ints, members: Ints) -> Lists:
+        """Lists of these lengths, one after another."""
+        starts = np.zeros(len(counts) + 1, dtype=np.int64)
+        np.cumsum(counts, out=starts[1:])
+        return cls(starts, members)
+
+    @cached_property
+    def counts(self) -> Ints:
+        """How long each list is."""
+        return np.diff(self.starts)
+
+    def places(self, which: Ints) -> Ints:
+        """Where the members of these lists stand, one list after another."""
+        counts = self.counts[which]
+        ends = np.cumsum(counts)
+        total = int(ends[-1]) if len(ends) else 0
+        places: Ints = np.arange(total) + np.repeat(self.starts[which] - (ends - counts), counts)
+        return places
+
+    def at(self, which: Ints) -> Ints:
+        """The members of these lists, one list after another."""
+        return self.members[self.places(which)]
+
+
+class Flat:
+    """The names of a graph's nodes, and their children and parents by position."""
+
+    def __init__(
+        self, children: Mapping[Any, Mapping[Any, Any]], parents: Mapping[Any, Mapping[Any, Any]]
+    ) -> None:
+        self.names = list(children)
+        position = dict(zip(self.names, range(len(self.names)), strict=True))
+        counts = np.fromiter(map(len, children.values()), np.int64, len(children))
+        ends = map(position.__getitem__, chain.from_iterable(children.values()))
+        below = np.fromiter(ends, np.int64, counts.sum())
+        self.children = Lists.of(counts, below)
+        # The edges by child say which parents a node has; in which order, only the graph knows.
+        above = np.repeat(np.arange(len(counts)), counts)[np.argsort(below, kind="stable")]
+        self.parents = Lists.of(np.bincount(below, minlength=len(counts)), above)
+        for n in np.flatnonzero(self.parents.counts > 1).tolist():
+            own = slice(self.parents.starts[n], self.parents.starts[n + 1])
+            above[own] = [position[parent] for parent in parents[self.names[n]]]
+
+    @cached_property
+    def generations(self) -> list[Ints]:
+        """Nodes by their height: those without children, those with children only among these, …
+
+        Nodes on or above a cycle are left out. Within a generation the nodes are in the order in
+        which, going through the one before, the last of their children is met.
+        """
+        waiting = self.children.counts.copy()
+        last_met = np.zeros(len(self.names), dtype=np.int64)
+        found = []
+        ready = np.flatnonzero(waiting == 0)
+        while len(ready):
+            found.append(ready)
+            met = self.parents.at(ready)
+            np.subtract.at(waiting, met, 1)
+            times = np.arange(len(met))
+            last_met[met] = times  # of a parent met more than once, the last time stays
+            ready = met[(last_met[met] == times) & (waiting[met] == 0)]
+        return found
+
+    @cached_property
+    def order(self) -> Ints:
+        """All generations, one after another: children come before parents."""
+        return np.concatenate([np.zeros(0, dtype=np.int64), *self.generations])
