@@ -15,25 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.peers import environments
+from benchmarks.peers.catalogue import SPFLOW_LEGACY
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = Path(__file__).resolve().parent / "peers" / "spflow_legacy_worker.py"
-
-NAME = "spflow-0.0.48"
-NO_DEPS = ["spflow==0.0.48"]
-REQUIREMENTS = [
-    "numpy<2.3",
-    "scipy",
-    "scikit-learn",
-    "statsmodels",
-    "networkx",
-    "joblib",
-    "matplotlib",
-    "pydot",
-    "lark-parser",
-    "tqdm",
-    "sympy",
-]
 
 # The records are kept in the repository: they have to stay small.
 MAX_FILE_BYTES = 200_000
@@ -41,6 +26,7 @@ MAX_TOTAL_BYTES = 1_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    kept = environments.default_folder(SPFLOW_LEGACY.key)
     parser = argparse.ArgumentParser(prog="python -m benchmarks.record_spflow")
     parser.add_argument(
         "--out",
@@ -52,11 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--venv",
         type=Path,
         default=None,
-        help=f"folder of SPFlow's environment (default: {environments.default_folder(NAME)})",
+        help=f"folder of SPFlow's environment (default: {kept})",
     )
     options = parser.parse_args(arguments)
 
-    python = environments.ensure(NAME, REQUIREMENTS, NO_DEPS, folder=options.venv)
+    python = SPFLOW_LEGACY.python(options.venv)
     with tempfile.TemporaryDirectory() as scratch:
         # Written aside first: a failing check must not leave a half-renewed set of records.
         environments.run(python, WORKER, ["--out", scratch])

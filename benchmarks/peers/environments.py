@@ -31,11 +31,14 @@ def ensure(
     requirements: Sequence[str],
     no_deps: Sequence[str] = (),
     folder: Path | None = None,
+    first: Sequence[str] = (),
 ) -> Path:
     """Make the environment `name` unless it is there already, and return its Python.
 
-    `requirements` are installed with all they depend on, then `no_deps` without (for peers that
-    declare far more than the part compared here needs). `folder` overrides where it is kept.
+    `first` is installed before all else (a pinned torch, which what follows would otherwise choose
+    for itself), then `requirements`, both with all they depend on, then `no_deps` without (for
+    peers that declare far more than the part compared here needs). `folder` overrides where it is
+    kept.
     """
     folder = default_folder(name) if folder is None else folder.absolute()
     wanted = {
@@ -44,6 +47,8 @@ def ensure(
         "requirements": list(requirements),
         "no_deps": list(no_deps),
     }
+    if first:  # absent otherwise: environments without it were marked before it existed
+        wanted["first"] = list(first)
     marker = folder / _MARKER
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if marker.is_file():
@@ -58,12 +63,20 @@ def ensure(
     venv.create(folder, clear=True, with_pip=True)
     # Marked before the long part, so that a run that is broken off can be taken up by the next.
     marker.write_text(json.dumps({**wanted, "finished": False}), encoding="utf-8")
+    if first:
+        _pip_install(python, list(first))
     if requirements:
         _pip_install(python, list(requirements))
     if no_deps:
         _pip_install(python, ["--no-deps", *no_deps])
     marker.write_text(json.dumps({**wanted, "finished": True}), encoding="utf-8")
     return python
+
+
+def is_ready(name: str) -> bool:
+    """Whether the environment `name` was made and finished; what for is for `ensure` to see."""
+    marker = default_folder(name) / _MARKER
+    return marker.is_file() and json.loads(marker.read_text(encoding="utf-8"))["finished"] is True
 
 
 def run(python: Path, script: Path, arguments: Sequence[str] = ()) -> None:

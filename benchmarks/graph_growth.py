@@ -1,0 +1,71 @@
+"""How the graph side of spnc grows: checks, Graph to Program, and learning structure."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+from benchmarks.circuits import grown, made
+from benchmarks.curves import Curve, Point, apart
+from benchmarks.linking import link
+from benchmarks.steps import Steps
+from spnc import checks
+from spnc.diagnostics import Sink
+from spnc.forest import crown
+from spnc.garbage import uncollected
+from spnc.pipeline import lower_graph
+from spnc.streams import stream
+
+SIZES = (20_000, 50_000, 150_000)
+LARGEST = 1_000_000
+# Rows and columns that ExtraSPN learns from, the smallest slice that it splits, and how many are
+# learned: with few columns one may be over at once.
+SHAPES = ((300_000, 17, 300, 10), (2_000, 1_500, 50, 1))
+
+_COMPONENT = 2_000  # about how many edges one component of the forests below has
+
+
+def graph_seconds(edges: int) -> tuple[int, float, float]:
+    """Edges of a linked forest of about that size; seconds of its checks, and of its lowering."""
+    with uncollected():
+        dataset = made("graph", 40, 2_000)
+        forest = grown(dataset, max(2, math.ceil(edges / 1.5 / _COMPONENT)), 25, 0)
+        graph = crown(link(forest, edges, stream(0, "links")))
+    sink = Sink()
+    began = time.perf_counter()
+    with uncollected():
+        checks.check(graph, sink)
+    checked = time.perf_counter() - began
+    sink.stop()
+    began = time.perf_counter()
+    lower_graph(graph)
+    return graph.number_of_edges(), checked, time.perf_counter() - began
+
+
+def learn_seconds(
+    rows: int, columns: int, min_instances: int, components: int
+) -> tuple[float, int]:
+    """Seconds to learn so many ExtraSPNs, and their nodes."""
+    dataset = made("learn", columns, rows)
+    began = time.perf_counter()
+    forest = grown(dataset, components, min_instances, 0)
+    return time.perf_counter() - began, len(forest.builder.graph)
+
+
+def graph_curves(quick: bool, steps: Steps) -> Iterator[Curve]:
+    """Graph to Program by edges; structure learning by shape."""
+    points = []
+    for size in SIZES if quick else (*SIZES, LARGEST):
+        steps.say(f"growth of the graph side with edges: {size:,}")
+        (edges, checked, lowering), peak = apart(graph_seconds, size)
+        more = {"checks": f"{checked:.2f}", "passes and lowering": f"{lowering:.2f}"}
+        points.append(Point(edges, checked + lowering, peak, more))
+    yield Curve("Graph to Program", "edges", tuple(points))
+    points = []
+    for rows, columns, least, count in SHAPES:
+        steps.say(f"ExtraSPN on {rows:,} rows of {columns:,} columns")
+        (seconds, nodes), peak = apart(learn_seconds, rows, columns, least, count)
+        more = {"columns": f"{columns:,}", "components": f"{count}", "nodes": f"{nodes:,}"}
+        points.append(Point(rows, seconds, peak, more))
+    yield Curve("ExtraSPN", "rows", tuple(points), grows=False)

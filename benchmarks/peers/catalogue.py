@@ -1,0 +1,84 @@
+"""The peers: what each is called, how it is installed, and the script that drives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.peers import environments
+
+_HERE = Path(__file__).resolve().parent
+_TORCH = ("torch==2.13.0",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peer:
+    """A library spnc is compared with, in an environment of its own."""
+
+    name: str
+    version: str
+    worker: Path
+    requirements: tuple[str, ...]
+    no_deps: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The name of its environment."""
+        return f"{self.name}-{self.version}"
+
+    def python(self, folder: Path | None = None) -> Path:
+        """The Python of its environment, which is made unless it is there already."""
+        return environments.ensure(self.key, self.requirements, self.no_deps, folder, self.first)
+
+
+# Declares TensorFlow, PyQt5 and torchvision, which nothing measured here needs, and a lark-parser
+# that clashes with spnc's lark.
+SPFLOW_LEGACY = Peer(
+    name="spflow",
+    version="0.0.48",
+    worker=_HERE / "spflow_legacy_speed_worker.py",
+    requirements=(
+        "numpy<2.3",
+        "scipy",
+        "scikit-learn",
+        "statsmodels",
+        "networkx",
+        "joblib",
+        "matplotlib",
+        "pydot",
+        "lark-parser",
+        "tqdm",
+        "sympy",
+    ),
+    no_deps=("spflow==0.0.48",),
+)
+
+SPFLOW = Peer(
+    name="spflow",
+    version="1.1.0",
+    worker=_HERE / "spflow_speed_worker.py",
+    requirements=("spflow==1.1.0",),
+    first=_TORCH,
+)
+
+# Its torchvision would replace torch by one with CUDA.
+DEEPROB = Peer(
+    name="deeprob-kit",
+    version="1.1.0",
+    worker=_HERE / "deeprob_speed_worker.py",
+    requirements=(
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "joblib",
+        "tqdm",
+        "networkx",
+        "matplotlib",
+        "pydot",
+    ),
+    no_deps=("deeprob-kit==1.1.0",),
+    first=_TORCH,
+)
+
+PEERS = (SPFLOW_LEGACY, SPFLOW, DEEPROB)

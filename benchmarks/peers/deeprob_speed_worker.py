@@ -1,0 +1,78 @@
+"""Times deeprob-kit on the benchmark's circuits. Runs in its environment; never imports spnc."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from deeprob.context import ContextState
+from deeprob.spn.algorithms.inference import log_likelihood
+from deeprob.spn.learning.em import expectation_maximization
+from deeprob.spn.structure.leaf import Bernoulli
+from deeprob.spn.structure.node import Product, Sum, assign_ids
+from speed_protocol import LEAF, SINGLE, SUM, Circuit, Rows, node_children, node_weights, serve
+
+# Its EM is stepwise: batch and step have to stay below one, so all rows but one is what it can do.
+ALMOST = 1.0 - 1e-12
+
+
+class Deeprob:
+    """Nodes as Python objects, evaluated layer by layer in threads, in 32 bits."""
+
+    version = version("deeprob-kit")
+    tolerance = MappingProxyType({**SINGLE, "em": 1e-3})  # it leaves out a row, and adds a prior
+
+    def build(self, circuit: Circuit, rows: Rows) -> dict[str, Any]:
+        """The circuit as this library's own objects."""
+        nodes: list[Any] = []
+        self.sums: list[tuple[Sum, Any]] = []
+        self.leaves: list[tuple[Bernoulli, float]] = []
+        for i, kind in enumerate(circuit["kind"].tolist()):
+            children = [nodes[c] for c in node_children(circuit, i)]
+            node: Any
+            if kind == LEAF:
+                node = Bernoulli(int(circuit["column"][i]), float(circuit["p"][i]))
+                self.leaves.append((node, node.p))
+            elif kind == SUM:
+                weights = np.array(node_weights(circuit, i), dtype=np.float32)
+                node = Sum(children=children, weights=weights)
+                self.sums.append((node, weights))
+            else:
+                node = Product(children=children)
+            nodes.append(node)
+        self.root = assign_ids(nodes[int(circuit["root"])])
+        self.rows = rows.astype(np.float32)
+        return {}
+
+    def log_likelihood(self) -> float:
+        """The mean log-likelihood of all rows."""
+        # The circuit is known to be valid; it would be checked again at every pass.
+        with ContextState(check_spn=False):
+            return float(log_likelihood(self.root, self.rows).astype(np.float64).mean())
+
+    def restore(self) -> None:
+        """The parameters as they were given."""
+        for node, weights in self.sums:
+            node.weights = weights
+        for leaf, p in self.leaves:
+            leaf.p = p
+
+    def em(self) -> None:
+        """One iteration of EM, by the library's own function."""
+        with ContextState(check_spn=False):
+            expectation_maximization(
+                self.root,
+                self.rows,
+                num_iter=1,
+                batch_perc=ALMOST,
+                step_size=ALMOST,
+                random_init=False,
+                random_state=0,
+                verbose=False,
+            )
+
+
+if __name__ == "__main__":
+    serve(Deeprob())
