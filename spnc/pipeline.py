@@ -132,7 +132,7 @@ def train_compiled(
 
     watch.stage("preparing the backend")
     with _timed(seconds, "prepare"):
-        backend.prepare(watch.progress)
+        backend.prepare(compiled.program, watch.progress)
 
     watch.stage("training")
     watch.training(recipe.optimizer)

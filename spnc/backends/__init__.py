@@ -102,7 +102,7 @@ class Backend(Protocol):
         """Whether it can run on this machine."""
         ...
 
-    def prepare(self, progress: Progress) -> None:
+    def prepare(self, program: Program, progress: Progress) -> None:
         """Make what is made once per machine, such as compiled code; say how far it is."""
         ...
 

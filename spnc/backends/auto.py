@@ -29,9 +29,9 @@ class Auto(Options):
         best = max((b for b in others if b.available()), key=lambda b: b.priority)
         return best()  # type: ignore[no-any-return]
 
-    def prepare(self, progress: Progress) -> None:
+    def prepare(self, program: Program, progress: Progress) -> None:
         """What the chosen backend needs."""
-        self.resolved().prepare(progress)
+        self.resolved().prepare(program, progress)
 
     def open(self, program: Program) -> Engine:
         """An engine of the chosen backend."""

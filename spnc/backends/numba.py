@@ -45,12 +45,13 @@ class NumbaBackend(Options):
         """Itself."""
         return self
 
-    def prepare(self, progress: Progress) -> None:
-        """The kernels, compiled or read from disk."""
-        from spnc.engine.compiling import warm_up
+    def prepare(self, program: Program, progress: Progress) -> None:
+        """The kernels that the program needs, compiled or read from disk."""
+        from spnc.engine.dense import has_dense_blocks
+        from spnc.engine.first_use import warm_up
 
         label = "compiling, only once on this machine: kernel"
-        warm_up(lambda done, total: progress(label, done, total))
+        warm_up(has_dense_blocks(program), lambda done: progress(label, done, None))
 
     def open(self, program: Program) -> CpuEngine:
         """An engine for the program."""

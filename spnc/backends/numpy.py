@@ -42,7 +42,7 @@ class NumpyBackend(Options):
         """Itself."""
         return self
 
-    def prepare(self, progress: Progress) -> None:
+    def prepare(self, program: Program, progress: Progress) -> None:
         """Nothing."""
 
     def open(self, program: Program) -> NumpyEngine:

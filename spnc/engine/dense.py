@@ -6,9 +6,14 @@ graph; no learner has to promise them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
 
 from spnc.engine.plan import SUM
+from spnc.program import Program
 
 SUMS = 8  # a block of fewer sums is not worth a matrix product,
 EDGES = 256  # nor one of fewer weights
@@ -27,3 +32,13 @@ def dense_blocks(
         for below, sums in sharing.items()
         if len(sums) >= SUMS and len(sums) * len(below) >= EDGES
     ]
+
+
+def has_dense_blocks(program: Program) -> bool:
+    """Whether a plan for the program will have any."""
+    sharing: Counter[bytes] = Counter()
+    for segment in program.segments:
+        if segment.is_sum:
+            for start, stop in pairwise(segment.starts.tolist()):
+                sharing[np.sort(segment.children[start:stop]).tobytes()] += 1
+    return any(n >= SUMS and n * len(key) // 8 >= EDGES for key, n in sharing.items())

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spnc.backends import Counts, Floats, Score
 from spnc.data.dataset import Table
-from spnc.engine import logspace
-from spnc.engine.crew import Crew, even_bounds, thread_count
+from spnc.engine.crew import Crew, thread_count
 from spnc.engine.layout import make_plan
 from spnc.engine.plan import Codes
+from spnc.engine.row_by_row import Flowing, RowByRow
 from spnc.engine.running import Running
 from spnc.engine.skeleton import Skeleton
 from spnc.program import Parameters, Program
-
-LANES = 16  # partial sums over rows done exactly; fixed, so that bits don't depend on threads
 
 
 @dataclass(eq=False)
@@ -50,6 +46,7 @@ class CpuEngine:
         self.skeleton = Skeleton(program)
         self.crew = Crew(thread_count(threads))
         self.plan_rows = plan_rows
+        self.row_by_row = RowByRow(self.skeleton, self.crew)
 
     def load(self, table: Table, *, once: bool = False) -> Batch:
         """Codes, and a plan where there is enough to save.
@@ -57,7 +54,8 @@ class CpuEngine:
         Planning costs about as much as evaluating some 1,500 rows one by one, whatever the circuit.
         """
         order = np.random.default_rng(0).permutation(table.rows)
-        codes, weights = self.skeleton.encode(table)[:, order], table.weights[order]
+        codes = np.take(self.skeleton.encode(table), order, axis=1)
+        weights = table.weights[order]
         running = None
         enough = self.plan_rows if once else self.plan_rows / 50
         # Plans number projections, and so the codes of a column, by 16 bits.
@@ -80,7 +78,7 @@ class CpuEngine:
             with running.quietly():
                 running.start(parameters.weights, probabilities)
                 running.log_likelihoods(found)
-        self._exactly(parameters, probabilities, batch, found, None)
+        self.row_by_row.finish(parameters, probabilities, batch.codes, found)
         return found
 
     def score(self, parameters: Parameters, batch: Batch) -> Score:
@@ -101,7 +99,8 @@ class CpuEngine:
                 running.flows_through_cells(counts)
             leaves = running.plan.leaves
             states[leaves.sources] = running.flows[leaves.entries]
-        self._exactly(parameters, probabilities, batch, found, (counts, states))
+        flowing = Flowing(batch.weights, counts, states)
+        self.row_by_row.finish(parameters, probabilities, batch.codes, found, flowing)
         return Counts(counts, self._tables(states), Score.of(found, batch.weights))
 
     # -- leaves --------------------------------------------------------------------------------
@@ -122,62 +121,3 @@ class CpuEngine:
             found.append(states[start:stop].reshape(len(leaf), -1)[:, :-1])
             start = stop
         return tuple(found)
-
-    # -- the exact way out ---------------------------------------------------------------------
-
-    @cached_property
-    def _circuit(self) -> tuple[Any, ...]:
-        segments = self.program.segments
-        kinds = [np.full(s.last - s.first, 2 if s.is_sum else 1, dtype=np.uint8) for s in segments]
-        starts, slots, done = [np.zeros(1, dtype=np.int64)], [], 0
-        for s in segments:
-            starts.append(s.starts[1:] + done)
-            done += len(s.children)
-            slots.append(s.first_slot + np.arange(len(s.children)))
-        children = [s.children for s in segments]
-        none = np.zeros(0, dtype=np.int64)
-        return (
-            np.concatenate([np.zeros(0, dtype=np.uint8), *kinds]),
-            np.concatenate(starts),
-            np.concatenate([none, *children]),
-            np.concatenate([none, *slots]),
-        )
-
-    def _exactly(
-        self,
-        parameters: Parameters,
-        probabilities: Floats,
-        batch: Batch,
-        found: Floats,
-        totals: tuple[Floats, Floats] | None,
-    ) -> None:
-        """Compute the rows that are still not a number, in the log domain."""
-        rows = np.flatnonzero(np.isnan(found))
-        if len(rows) == 0:
-            return
-        with np.errstate(divide="ignore"):
-            log_weights, logs = np.log(parameters.weights), np.log(probabilities)
-        sk, crew = self.skeleton, self.crew
-        circuit = (sk.leaf_columns, logs, sk.leaf_sources, *self._circuit)
-        if totals is None:
-            crew.run(
-                even_bounds(len(rows), crew.threads),
-                lambda _, first, last: logspace.log_likelihoods(
-                    rows[first:last], self.program.root, batch.codes, circuit, log_weights, found
-                ),
-            )
-            return
-        lanes = even_bounds(len(rows), min(LANES, -(-len(rows) // 32)))
-        parts = [[np.zeros_like(t) for t in totals] for _ in lanes[1:]]
-
-        def work(_: int, first: int, last: int) -> None:
-            for lane in range(first, last):
-                logspace.expected_counts(
-                    rows[lanes[lane] : lanes[lane + 1]], batch.weights, self.program.root,
-                    batch.codes, circuit, log_weights, found, *parts[lane],
-                )  # fmt: skip
-
-        crew.run(even_bounds(len(parts), crew.threads), work)
-        for part in parts:
-            for total, own in zip(totals, part, strict=True):
-                total += own

@@ -142,7 +142,6 @@ class _Layout:
             offsets,
             self._links(sparse, parents, children, cell_count),
             self._collected(self._links(sparse, children, parents, cell_count), dense, sizes),
-            dense,
         )
         to_cell = ~in_cells & ~self.is_row[children]
         to_row = ~in_cells & self.is_row[children] & ~self.is_dense
@@ -153,7 +152,6 @@ class _Layout:
             self._links(to_row, parents, children, row_count),
             below,
             gates,
-            self._dense(True, row_count),
         )
         above = self._links(to_cell, children, parents, cell_count)
         fed = np.flatnonzero(np.diff(above.starts))
@@ -164,13 +162,14 @@ class _Layout:
         return Plan(
             planner.row_count,
             cells,
+            dense,
             row_nodes,
+            self._dense(True, row_count),
             feeds,
             self._leaves(offsets),
             np.concatenate(planner.maps),
             log_reference(planner.codes, self.reference),
             int(sizes.sum()),
-            int(dense.buffers[-1]),
             self.stages,
         )
 

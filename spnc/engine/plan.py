@@ -55,7 +55,6 @@ class Cells(NamedTuple):
     offsets: Ints  # where a node's values start
     children: Links
     parents: Links  # of a dense block: one edge, whose map is where its flows start
-    dense: Dense
 
 
 class RowNodes(NamedTuple):
@@ -65,7 +64,6 @@ class RowNodes(NamedTuple):
     children: Links  # those that are row nodes themselves
     cells: Links  # those that are cells, below products
     gates: Ints  # the row nodes with cells below them
-    dense: Dense
 
 
 class Feeds(NamedTuple):
@@ -89,11 +87,12 @@ class Plan:
 
     rows: int
     cells: Cells
+    cell_dense: Dense
     row_nodes: RowNodes
+    row_dense: Dense
     feeds: Feeds
     leaves: Leaves
     maps: NDArray[np.uint16]
     reference: Floats  # the log-likelihood of each row under the reference
     entries: int  # values of cells in all
-    buffered: int  # flows from dense blocks of cells to their children
     stages: tuple[Ints, ...]  # of cells: the first cells of a stage's tasks, and its end

@@ -92,7 +92,8 @@ def pack(codes, states, starts, columns, rows, limit):
     empty = True
     while i < factors:
         new = count
-        trial[:] = ids
+        for k in range(len(rows)):
+            trial[k] = ids[k]
         for e in range(starts[i], starts[i + 1]):
             c = columns[e]
             new = _refine(codes, c, states[c], rows, trial, limit, seen, trial, marks)

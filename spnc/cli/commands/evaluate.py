@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows: dict[str, int] = {}
     with ExitStack() as files, watching(arguments.quiet) as watch:
         watch.stage("evaluating")
-        model.backend.prepare(watch.progress)
+        model.backend.prepare(model.program, watch.progress)
         per_row: BinaryIO | None = None
         for split, piece in stream_table(
             arguments.data, sink, columns=model.columns, progress=watch.progress
