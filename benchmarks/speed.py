@@ -34,8 +34,8 @@ from spnc.registry import BACKENDS
 DATASETS = ("nltcs", "plants", "baudio")
 QUICK_DATASETS = ("nltcs", "plants")
 CIRCUITS = ("tree", "forest")
-# With --quick, spnc is alone with circuits of more edges than this: going from node to node in
-# Python takes peers long whatever the rows, so that leaving out rows would be neither quick nor fair.
+# With --quick, spnc is alone with circuits of more edges than this. Going from node to node in
+# Python takes peers long whatever the rows: leaving out rows would be neither quick nor fair.
 QUICK_EDGES = 3_000
 QUICK_REPEATS = {"tree": 2, "forest": 1}
 BUSY = 0.5  # processes that want to run, above which figures are not to be trusted
