@@ -233,11 +233,12 @@ def rows_pass(
             _divide(own, values[places[i] : places[i] + size])
             if nodes.kinds[i] == SUM:
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    child = places[links.nodes[e]]
-                    counts[block - base, e] = _share_flow(
-                        weights[links.slots[e]], own, values[child : child + size],
-                        flows[child : child + size],
-                    )  # fmt: skip
+                    weight = weights[links.slots[e]]
+                    if weight > 0.0:
+                        child = places[links.nodes[e]]
+                        counts[block - base, e] = _share_flow(
+                            weight, own, values[child : child + size], flows[child : child + size]
+                        )
             elif dense is not None and nodes.kinds[i] == DENSE:
                 number = dense.block_of[i]
                 fan = dense.starts[number + 1] - dense.starts[number]

@@ -194,6 +194,9 @@ class Running:
         """
         plan = self.plan
         self.flows[:] = 0.0
+        # What is dead in this pass may have left something in the last one.
+        for left in (self.block_counts, self.dense_block_counts, self.dense_counts):
+            left[:] = 0.0
         for base in range(0, self.blocks, self.wave):
             end = min(base + self.wave, self.blocks)
             bounds = [base + b for b in even_bounds(end - base, self.row_parts)]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core import event
 
 from spnc.backends import Counts
 from spnc.data.dataset import Column, Table
-from spnc.engine import running
+from spnc.engine import first_use, running
+from spnc.engine.compiling import Listener
 from spnc.engine.crew import shares, thread_count
 from spnc.engine.dense import dense_blocks
 from spnc.engine.engine import Batch, CpuEngine
@@ -156,10 +160,36 @@ def test_a_dead_component_costs_nothing_and_gets_nothing() -> None:
     assert batch.running is not None
     for alive in (batch.running.cells_alive, batch.running.rows_alive):
         assert 0 < alive.sum() < len(alive)
-    # All of it comes back when the weight does.
-    revived = Parameters(np.full_like(parameters.weights, 0.5), parameters.tables)
+    # All of it comes back when the weight does, and leaves nothing behind when it goes again.
     reference = BACKENDS["numpy"]().open(engine.program)
-    close_counts(engine.expected_counts(revived, batch), reference.expected_counts(revived, table))
+    revived = Parameters(np.full_like(parameters.weights, 0.5), parameters.tables)
+    for now in (revived, parameters):
+        close_counts(engine.expected_counts(now, batch), reference.expected_counts(now, table))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dense_blocks_leave_nothing_behind_when_they_die(seed: int) -> None:
+    """Two hidden trees under one sum, of which one gets a weight of zero, and back."""
+    columns = random_columns(np.random.default_rng(seed), 10, binary_only=True)
+    builder = Builder(columns)
+    roots = []
+    for k in range(2):
+        tree = hidden_tree(columns, 16, seed + 10 * k)
+        first = builder.graph.number_of_nodes()
+        nodes = [tree.nodes[n]["node"] for n in sorted(tree)]
+        edges = [(a, b, data.get("weight")) for a, b, data in tree.edges(data=True)]
+        builder.extend(nodes, edges)
+        roots.append(first + tree.graph["root"])
+    top = builder.sum(roots, [0.5, 0.5])
+    builder.graph.graph["root"] = top
+    table = repeated_rows(seed, tuple(columns), 500, 0.0)
+    engine, parameters, batch = planned(builder.graph, table)
+    reference = BACKENDS["numpy"]().open(engine.program)
+    dead = parameters.weights.copy()
+    dead[-2:] = 1.0, 0.0
+    for weights in (parameters.weights, dead, parameters.weights, dead):
+        now = Parameters(weights, parameters.tables)
+        close_counts(engine.expected_counts(now, batch), reference.expected_counts(now, table))
 
 
 def test_wide_products_are_computed_per_distinct_projection() -> None:
@@ -286,3 +316,43 @@ def test_an_empty_table_has_no_score_and_no_counts() -> None:
     batch = engine.load(Table(np.zeros((0, len(graph.graph["columns"])))))
     assert engine.log_likelihood(parameters, batch).shape == (0,)
     assert engine.expected_counts(parameters, batch).weights.sum() == 0.0
+
+
+def test_kernels_that_are_compiled_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, int, int | None]] = []
+
+    def compiling(dense: bool, tell: Callable[[int], None]) -> None:
+        assert not dense
+        listener = Listener(tell)
+        for module in ("spnc.engine.kernels", "numba.np.linalg", "spnc.engine.bracket"):
+            function = SimpleNamespace(__module__=module)
+            listener.on_start(
+                SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+            )
+
+    monkeypatch.setattr(first_use, "warm_up", compiling)
+    program, _ = lower(random_circuit(1))
+    BACKENDS["numba"]().prepare(program, lambda *progress: told.append(progress))
+    assert [done for _, done, _ in told] == [1, 2]
+    assert all("compiling" in label for label, _, _ in told)
+
+
+def test_a_second_use_compiles_nothing() -> None:
+    """What the first use leaves out would be compiled in the midst of a training."""
+    compiled: list[int] = []
+    first_use.warm_up(True, lambda _: None)
+    rng = np.random.default_rng(0)
+    with event.install_listener("numba:compile", Listener(compiled.append)):
+        for graph in (
+            random_circuit(3, variables=12, depth=8, share=0.4, extremes=True),
+            hidden_tree(random_columns(rng, 12, binary_only=True), 16, 1),
+        ):
+            own = graph.graph["columns"]
+            for table in (repeated_rows(1, own, 900, 0.1), repeated_rows(1, own, 20, 0.0)):
+                for plan_rows in (0, 10**9):
+                    program, parameters = lower(graph)
+                    engine: CpuEngine = BACKENDS["numba"](plan_rows=plan_rows).open(program)
+                    batch = engine.load(table)
+                    engine.log_likelihood(parameters, batch)
+                    engine.expected_counts(parameters, batch)
+    assert compiled == []
