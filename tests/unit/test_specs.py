@@ -138,3 +138,15 @@ def test_checking_a_spec_in_python_looks_at_its_data_and_circuits_too(tmp_path: 
         "model: m\ndata: {source: missing.csv}\nforest: [{learner: circuit, file: broken.spn}]\n"
     )
     assert {d.code for d in spnc.check(spec)} == {"E302", "E208"}
+
+
+def test_any_number_of_threads_trains_the_same_model() -> None:
+    short = "optimizer.max_iterations=5"
+    one, four = (
+        spnc.train(spec("threads"), [short, f"backend.threads={threads}"]) for threads in (1, 4)
+    )
+    assert one.fitted.history[-1].train == four.fitted.history[-1].train
+    assert (one.model.parameters.weights == four.model.parameters.weights).all()
+    for a, b in zip(one.model.parameters.tables, four.model.parameters.tables, strict=True):
+        assert (a == b).all()
+    assert one.scores == four.scores
