@@ -5,7 +5,7 @@ numbers, which is more than they can be; true zeros stay zeros. Rows whose root 
 between the two are exact. If the upper value is zero, the row is impossible. What lies between is
 left to the log domain.
 
-This is seldom needed, and plain loops will do: a dense block is taken sum by sum.
+A dense block is taken sum by sum here: this is seldom needed, and no matrix product knows floors.
 """
 
 from __future__ import annotations
@@ -14,25 +14,37 @@ import numpy as np
 
 from spnc.engine.compiling import kernel
 from spnc.engine.kernels import FLOOR
-from spnc.engine.plan import DENSE, LEAF, MEMBER, PRODUCT, SUM
+from spnc.engine.plan import LEAF, MEMBER, PRODUCT, SUM
 
 CLOSE = 1e-13  # how far apart the logarithms may be
 
 
 @kernel
-def _dense_from_above(dense, block, matrices, places, size, step, first, values):
+def _times(own, table, way):
+    for k in range(len(own)):
+        factor = table[way[k]]
+        both = max(own[k] * factor, FLOOR)
+        own[k] = both if own[k] > 0.0 and factor > 0.0 else 0.0
+
+
+@kernel
+def _add_times(own, weight, other):
+    for k in range(len(own)):
+        own[k] += max(weight * other[k], FLOOR) if other[k] > 0.0 else 0.0
+
+
+@kernel
+def _dense(dense, block, matrices, places, size, step, first, values):
     """The sums of a dense block, each in the `step` values after the one before."""
     start, fan = dense.starts[block], dense.starts[block + 1] - dense.starts[block]
-    edge = dense.weights[block]
     for i in range(dense.sums[block]):
-        for k in range(size):
-            total = 0.0
-            for j in range(fan):
-                weight = matrices[0, edge + i * fan + j]
-                value = values[places[dense.children[start + j]] + k]
-                if weight > 0.0 and value > 0.0:
-                    total += max(weight * value, FLOOR)
-            values[first + i * step + k] = total
+        own = values[first + i * step : first + i * step + size]
+        own[:] = 0.0
+        for j in range(fan):
+            weight = matrices[0, dense.weights[block] + i * fan + j]
+            child = places[dense.children[start + j]]
+            if weight > 0.0:
+                _add_times(own, weight, values[child : child + size])
 
 
 @kernel
@@ -44,30 +56,31 @@ def cells_from_above(first, last, cells, dense, weights, matrices, maps, alive, 
         if alive[i] == 0 or kind in (LEAF, MEMBER):
             continue
         size = cells.sizes[i]
-        if kind == DENSE:
-            if dense is not None:
-                _dense_from_above(
-                    dense, dense.block_of[i], matrices, offsets, size, size, offsets[i], values
-                )
-            continue
-        for k in range(size):
-            own = 1.0 if kind == PRODUCT else 0.0
+        own = values[offsets[i] : offsets[i] + size]
+        if kind == PRODUCT:
+            own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
-                child = offsets[links.nodes[e]]
-                if kind == PRODUCT:
-                    factor = values[child + maps[links.maps[e] + k]]
-                    own = max(own * factor, FLOOR) if own > 0.0 and factor > 0.0 else 0.0
-                elif weights[links.slots[e]] > 0.0 and values[child + k] > 0.0:
-                    own += max(weights[links.slots[e]] * values[child + k], FLOOR)
-            values[offsets[i] + k] = own
+                way = maps[links.maps[e] : links.maps[e] + size]
+                _times(own, values[offsets[links.nodes[e]] :], way)
+        elif kind == SUM:
+            own[:] = 0.0
+            for e in range(links.starts[i], links.starts[i + 1]):
+                weight, child = weights[links.slots[e]], offsets[links.nodes[e]]
+                if weight > 0.0:
+                    _add_times(own, weight, values[child : child + size])
+        elif dense is not None:
+            _dense(dense, dense.block_of[i], matrices, offsets, size, size, offsets[i], values)
 
 
 @kernel
 def rows_from_above(
-    first, last, width, nodes, dense, places, offsets, weights, matrices, maps, alive, cell_values,
-    reference, signs, values, found,
+    first, last, width, nodes, dense, places, offsets, weights, matrices, maps, straight, alive,
+    cell_values, reference, signs, values, found,
 ):  # fmt: skip
-    """Log-likelihoods from above, of the rows in those blocks first … last-1 that have signs."""
+    """Log-likelihoods from above, of the rows in those blocks first … last-1 that have signs.
+
+    `straight` is the map 0, 1, 2, … that leads from a block's rows to themselves.
+    """
     links, cells = nodes.children, nodes.cells
     root = len(nodes.kinds) - 1
     for block in range(first, last):
@@ -79,24 +92,22 @@ def rows_from_above(
             kind = nodes.kinds[i]
             if alive[i] == 0 or kind == MEMBER:
                 continue
-            if kind == DENSE:
-                if dense is not None:
-                    _dense_from_above(
-                        dense, dense.block_of[i], matrices, places, size, width, places[i], values
-                    )
-                continue
-            for k in range(size):
-                own = 1.0 if kind == PRODUCT else 0.0
+            own = values[places[i] : places[i] + size]
+            if kind == PRODUCT:
+                own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    value = values[places[links.nodes[e]] + k]
-                    if kind == SUM and value > 0.0 and weights[links.slots[e]] > 0.0:
-                        own += max(weights[links.slots[e]] * value, FLOOR)
-                    elif kind == PRODUCT:
-                        own = max(own * value, FLOOR) if own > 0.0 and value > 0.0 else 0.0
+                    _times(own, values[places[links.nodes[e]] :], straight)
                 for e in range(cells.starts[i], cells.starts[i + 1]):
-                    value = cell_values[offsets[cells.nodes[e]] + maps[cells.maps[e] + row + k]]
-                    own = max(own * value, FLOOR) if own > 0.0 and value > 0.0 else 0.0
-                values[places[i] + k] = own
+                    way = maps[cells.maps[e] + row : cells.maps[e] + row + size]
+                    _times(own, cell_values[offsets[cells.nodes[e]] :], way)
+            elif kind == SUM:
+                own[:] = 0.0
+                for e in range(links.starts[i], links.starts[i + 1]):
+                    weight, child = weights[links.slots[e]], places[links.nodes[e]]
+                    if weight > 0.0:
+                        _add_times(own, weight, values[child : child + size])
+            elif dense is not None:
+                _dense(dense, dense.block_of[i], matrices, places, size, width, places[i], values)
         for k in range(size):
             value = values[places[root] + k]
             found[row + k] = np.log(value) + reference[row + k] if value > 0.0 else -np.inf

@@ -52,6 +52,7 @@ class Running:
         self.width = max(DENSE_WIDTH if dense else 16, min(512, fitting))
         self.blocks = -(-plan.rows // self.width)
         self.places = np.arange(count) * self.width
+        self.straight = np.arange(self.width, dtype=np.uint16)
         self.row_values = [np.zeros(count * self.width) for _ in range(threads)]
         self.row_flows = [np.zeros(count * self.width) for _ in range(threads)]
         widest = int(np.diff(plan.row_dense.starts).max(initial=0))
@@ -160,8 +161,8 @@ class Running:
         def work(worker: int, first: int, last: int) -> None:
             bracket.rows_from_above(
                 first, last, self.width, plan.row_nodes, self.row_dense, self.places,
-                plan.cells.offsets, self.weights, self.row_matrices, plan.maps, self.rows_alive,
-                uppers, plan.reference, self.signs, self.row_flows[worker], above,
+                plan.cells.offsets, self.weights, self.row_matrices, plan.maps, self.straight,
+                self.rows_alive, uppers, plan.reference, self.signs, self.row_flows[worker], above,
             )  # fmt: skip
 
         self.crew.run(bounds, work)
