@@ -199,6 +199,14 @@ class Program:
                     yield f"sum {n} has children with different variables"
                 elif not s.is_sum and sum(map(int.bit_count, own)) > scope[n].bit_count():
                     yield f"product {n} has children that share variables"
+            parents = np.repeat(np.arange(s.first, s.last), np.diff(s.starts))
+            if len(np.unique(parents * self.nodes + s.children)) < len(s.children):
+                yield "a node has the same child twice"
+        has_parent = np.zeros(self.nodes, dtype=bool)
+        for s in self.segments:
+            has_parent[s.children] = True
+        if has_parent[self.root] or not has_parent[np.arange(self.nodes) != self.root].all():
+            yield "a node is not below the root"
         if scope[self.root] != (1 << len(self.columns)) - 1:
             yield "the root does not model every column"
 

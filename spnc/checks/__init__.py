@@ -19,25 +19,13 @@ from spnc.checks import (
     ties,
     weights,
 )
-from spnc.checks.proof import is_plainly_valid
+from spnc.checks.proof import STANDS_FOR, is_plainly_valid
 from spnc.checks.view import View
 from spnc.diagnostics import Sink
 from spnc.garbage import uncollected
 from spnc.graph.nodes import Graph
 
 ALL: tuple[Callable[[View], None], ...] = (
-    kinds.check,
-    acyclic.check,
-    rooted.check,
-    leaves.check,
-    complete.check,
-    decomposable.check,
-    weights.check,
-    ties.check,
-    covering.check,
-)
-# Those that `proof.py` stands for; one that is not among them is always asked.
-PROVED = (
     kinds.check,
     acyclic.check,
     rooted.check,
@@ -58,7 +46,7 @@ def check(graph: Graph, sink: Sink) -> None:
         span = place() if place is not None else None
         sink.error("E217", "the circuit has no nodes", span, help="define at least one leaf")
         return
-    proved = PROVED if is_plainly_valid(graph) else ()
+    proved = STANDS_FOR if is_plainly_valid(graph) else ()
     asked = [one for one in ALL if one not in proved]
     if asked:
         view = View(graph, sink)

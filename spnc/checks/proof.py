@@ -13,11 +13,34 @@ from typing import Any
 
 import numpy as np
 
+from spnc.checks import (
+    acyclic,
+    complete,
+    covering,
+    decomposable,
+    kinds,
+    leaves,
+    rooted,
+    ties,
+    weights,
+)
 from spnc.data.dataset import Column
 from spnc.graph.flat import Flat
 from spnc.graph.nodes import Graph, Leaf, Node, Sum, children, flat, payloads
 from spnc.smoothing import SUM_TOLERANCE
 
+# A check that is not among these is always asked.
+STANDS_FOR = (
+    kinds.check,
+    acyclic.check,
+    rooted.check,
+    leaves.check,
+    complete.check,
+    decomposable.check,
+    weights.check,
+    ties.check,
+    covering.check,
+)
 _MARKS = ("damaged", "settled", "mentioned")  # of a reader that had complaints
 
 

@@ -20,7 +20,7 @@ CLOSE = 1e-13  # how far apart the logarithms may be
 
 
 @kernel
-def _times(own, table, way):
+def _times_from_above(own, table, way):
     for k in range(len(own)):
         factor = table[way[k]]
         both = max(own[k] * factor, FLOOR)
@@ -28,13 +28,13 @@ def _times(own, table, way):
 
 
 @kernel
-def _add_times(own, weight, other):
+def _add_from_above(own, weight, other):
     for k in range(len(own)):
         own[k] += max(weight * other[k], FLOOR) if other[k] > 0.0 else 0.0
 
 
 @kernel
-def _dense(dense, block, matrices, places, size, step, first, values):
+def _dense_from_above(dense, block, matrices, places, size, step, first, values):
     """The sums of a dense block, each in the `step` values after the one before."""
     start, fan = dense.starts[block], dense.starts[block + 1] - dense.starts[block]
     for i in range(dense.sums[block]):
@@ -44,7 +44,7 @@ def _dense(dense, block, matrices, places, size, step, first, values):
             weight = matrices[0, dense.weights[block] + i * fan + j]
             child = places[dense.children[start + j]]
             if weight > 0.0:
-                _add_times(own, weight, values[child : child + size])
+                _add_from_above(own, weight, values[child : child + size])
 
 
 @kernel
@@ -61,15 +61,17 @@ def cells_from_above(first, last, cells, dense, weights, matrices, maps, alive, 
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 way = maps[links.maps[e] : links.maps[e] + size]
-                _times(own, values[offsets[links.nodes[e]] :], way)
+                _times_from_above(own, values[offsets[links.nodes[e]] :], way)
         elif kind == SUM:
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 weight, child = weights[links.slots[e]], offsets[links.nodes[e]]
                 if weight > 0.0:
-                    _add_times(own, weight, values[child : child + size])
+                    _add_from_above(own, weight, values[child : child + size])
         elif dense is not None:
-            _dense(dense, dense.block_of[i], matrices, offsets, size, size, offsets[i], values)
+            _dense_from_above(
+                dense, dense.block_of[i], matrices, offsets, size, size, offsets[i], values
+            )
 
 
 @kernel
@@ -96,18 +98,20 @@ def rows_from_above(
             if kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    _times(own, values[places[links.nodes[e]] :], straight)
+                    _times_from_above(own, values[places[links.nodes[e]] :], straight)
                 for e in range(cells.starts[i], cells.starts[i + 1]):
                     way = maps[cells.maps[e] + row : cells.maps[e] + row + size]
-                    _times(own, cell_values[offsets[cells.nodes[e]] :], way)
+                    _times_from_above(own, cell_values[offsets[cells.nodes[e]] :], way)
             elif kind == SUM:
                 own[:] = 0.0
                 for e in range(links.starts[i], links.starts[i + 1]):
                     weight, child = weights[links.slots[e]], places[links.nodes[e]]
                     if weight > 0.0:
-                        _add_times(own, weight, values[child : child + size])
+                        _add_from_above(own, weight, values[child : child + size])
             elif dense is not None:
-                _dense(dense, dense.block_of[i], matrices, places, size, width, places[i], values)
+                _dense_from_above(
+                    dense, dense.block_of[i], matrices, places, size, width, places[i], values
+                )
         for k in range(size):
             value = values[places[root] + k]
             found[row + k] = np.log(value) + reference[row + k] if value > 0.0 else -np.inf

@@ -18,8 +18,11 @@ def kernel(function: F) -> F:
     not-a-numbers keep their meaning.
     """
     fast = {"reassoc", "contract", "nsz"}
-    compiled = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy")
-    return cast("F", compiled(function))
+    try:
+        compiled = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy")(function)
+    except RuntimeError:  # there is nowhere to keep it
+        compiled = njit(nogil=True, fastmath=fast, error_model="numpy")(function)
+    return cast("F", compiled)
 
 
 class Listener(event.Listener):

@@ -28,10 +28,12 @@ def dense_blocks(
         if kind == SUM:
             sharing.setdefault(tuple(sorted(children[n])), []).append(n)
     return [
-        (sums, list(below))
-        for below, sums in sharing.items()
-        if len(sums) >= SUMS and len(sums) * len(below) >= EDGES
+        (sums, list(below)) for below, sums in sharing.items() if _is_block(len(sums), len(below))
     ]
+
+
+def _is_block(sums: int, fan: int) -> bool:
+    return sums >= SUMS and sums * fan >= EDGES
 
 
 def has_dense_blocks(program: Program) -> bool:
@@ -41,4 +43,4 @@ def has_dense_blocks(program: Program) -> bool:
         if segment.is_sum:
             for start, stop in pairwise(segment.starts.tolist()):
                 sharing[np.sort(segment.children[start:stop]).tobytes()] += 1
-    return any(n >= SUMS and n * len(key) // 8 >= EDGES for key, n in sharing.items())
+    return any(_is_block(sums, len(key) // 8) for key, sums in sharing.items())

@@ -15,13 +15,13 @@ from spnc.engine.projections import pack
 from spnc.program import LeafTable, Parameters, Program, Segment
 
 COLUMNS = 3
-SPARSE, DENSE = 2, 16  # states of a latent variable: too few for dense blocks, and enough
+FEW, MANY = 2, 16  # states of a latent variable: too few for dense blocks, and enough
 
 
 def warm_up(dense: bool, tell: Callable[[int], None]) -> None:
     """Make kernels ready; `tell` hears of each that has to be compiled, and not just read."""
     with event.install_listener("numba:compile", Listener(tell)):
-        for states in (SPARSE, DENSE) if dense else (SPARSE,):
+        for states in (FEW, MANY) if dense else (FEW,):
             _use(states)
 
 

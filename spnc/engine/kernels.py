@@ -31,14 +31,18 @@ def _signs(own):
     low, high = 0, 0
     for k in range(len(own)):
         low += own[k] < FLOOR
-        high += own[k] > CEILING
+        high += not (own[k] <= CEILING)  # what is not a number counts as well
     return (LOW if low else 0) | (HIGH if high else 0)
 
 
 @kernel
 def _times(own, table, way):
+    """Multiply; a sign if that leads below the floor, whence the next factor may lead back."""
+    low = 0
     for k in range(len(own)):
         own[k] *= table[way[k]]
+        low += own[k] < FLOOR
+    return LOW if low else 0
 
 
 @kernel
@@ -98,7 +102,7 @@ def cells_forward(first, last, cells, dense, weights, matrices, maps, alive, val
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 way = maps[links.maps[e] : links.maps[e] + size]
-                _times(own, values[offsets[links.nodes[e]] :], way)
+                signs |= _times(own, values[offsets[links.nodes[e]] :], way)
         elif kind == SUM:
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
@@ -185,12 +189,15 @@ def rows_pass(
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
                     child = values[places[links.nodes[e]] :]
+                    low = 0
                     for k in range(size):
                         own[k] *= child[k]
+                        low += own[k] < FLOOR
+                    signs[block] |= LOW if low else 0
                 for e in range(nodes.cells.starts[i], nodes.cells.starts[i + 1]):
                     start = nodes.cells.maps[e] + row
                     cell = cell_values[offsets[nodes.cells.nodes[e]] :]
-                    _times(own, cell, maps[start : start + size])
+                    signs[block] |= _times(own, cell, maps[start : start + size])
             elif kind == SUM:
                 own[:] = 0.0
                 for e in range(links.starts[i], links.starts[i + 1]):
@@ -200,8 +207,10 @@ def rows_pass(
                         _add_times(own, weight, values[child : child + size])
             elif dense is not None:
                 number = dense.block_of[i]
-                own = values[places[i] : places[i] + dense.sums[number] * width]
-                dense_forward(dense, number, matrices, places, width, values, own)
+                all_sums = values[places[i] : places[i] + dense.sums[number] * width]
+                dense_forward(dense, number, matrices, places, width, values, all_sums)
+                for m in range(1, dense.sums[number]):
+                    signs[block] |= _signs(all_sums[m * width : m * width + size])
             signs[block] |= _signs(own)
 
         for k in range(size):
@@ -259,16 +268,21 @@ def rows_pass(
 
 
 @kernel
-def feed_cells(first, last, row, size, feeds, offsets, maps, gate_flows, flows):
-    """Add the flows of gates, for rows row … row+size-1, to those of the cells below them."""
+def feed_cells(first, last, row, size, width, feeds, offsets, maps, gate_flows, flows):
+    """Add the flows of gates, for rows row … row+size-1, to those of the cells below them.
+
+    Block by block, and gate by gate within a block: an order that no wave can change.
+    """
     links = feeds.gates
     for i in range(first, last):
         cell = flows[offsets[feeds.cells[i]] :]
-        for e in range(links.starts[i], links.starts[i + 1]):
-            gate = gate_flows[links.nodes[e], :size]
-            way = maps[links.maps[e] + row : links.maps[e] + row + size]
-            for k in range(size):
-                cell[way[k]] += gate[k]
+        for start in range(0, size, width):
+            stop = min(start + width, size)
+            for e in range(links.starts[i], links.starts[i + 1]):
+                gate = gate_flows[links.nodes[e], start:stop]
+                way = maps[links.maps[e] + row + start : links.maps[e] + row + stop]
+                for k in range(stop - start):
+                    cell[way[k]] += gate[k]
 
 
 @kernel

@@ -79,7 +79,7 @@ class _Layout:
             self.children[among_cells],
             together,
         )
-        self.stages = order.stages
+        self.stages, self.cell_costs = order.stages, order.costs
         self.cell_nodes = order.nodes
         self.row_nodes = _depth_first(
             self.planner.root, self.planner.children, self.is_row, together
@@ -171,6 +171,7 @@ class _Layout:
             log_reference(planner.codes, self.reference),
             int(sizes.sum()),
             self.stages,
+            self.cell_costs,
         )
 
     def _collected(self, links: Links, dense: Dense, sizes: Ints) -> Links:

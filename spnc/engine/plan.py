@@ -96,3 +96,4 @@ class Plan:
     reference: Floats  # the log-likelihood of each row under the reference
     entries: int  # values of cells in all
     stages: tuple[Ints, ...]  # of cells: the first cells of a stage's tasks, and its end
+    cell_costs: Ints  # what each cell costs, about

@@ -12,7 +12,7 @@ import numpy as np
 from spnc.engine import bracket, kernels
 from spnc.engine.crew import Crew, even_bounds, shares
 from spnc.engine.plan import Floats, Ints, Plan
-from spnc.engine.schedule import PER_NODE, WORTH_SHARING
+from spnc.engine.schedule import WORTH_SHARING
 
 CACHE_BYTES = 600_000  # half of a second-level cache, for a block's values and flows
 DENSE_WIDTH = 64  # matrix products want at least so many rows
@@ -70,9 +70,7 @@ class Running:
 
     def _stage_bounds(self, stage: Ints) -> list[int]:
         """A stage's tasks shared out: the first cell of every share, and the end."""
-        cells = self.plan.cells
-        cost = cells.sizes * (1 + np.diff(cells.children.starts)) + PER_NODE
-        up_to = np.concatenate([[0], np.cumsum(cost)])[stage]
+        up_to = np.concatenate([[0], np.cumsum(self.plan.cell_costs)])[stage]
         return [int(stage[i]) for i in shares(up_to, self._parts(int(up_to[-1] - up_to[0])))]
 
     def _parts(self, cost: int) -> int:
@@ -150,13 +148,13 @@ class Running:
 
     def _judge(self, bounds: list[int], found: Floats) -> bool:
         """Compute rows from above where numbers were low; whether a row lost its value by that."""
-        own = self.signs[bounds[0] : bounds[-1]]
-        own |= self.cell_signs
-        if not (own & kernels.LOW).any():
+        signs = self.signs[bounds[0] : bounds[-1]]
+        signs |= self.cell_signs
+        if not (signs & kernels.LOW).any():
             return False
         plan = self.plan
         uppers = self._cells_from_above()
-        above = found.copy()
+        above = np.full(len(found), np.nan)
 
         def work(worker: int, first: int, last: int) -> None:
             bracket.rows_from_above(
@@ -166,14 +164,18 @@ class Running:
             )  # fmt: skip
 
         self.crew.run(bounds, work)
-        rows = slice(bounds[0] * self.width, bounds[-1] * self.width)
-        doubtful = above[rows] - found[rows] > bracket.CLOSE
-        found[rows][doubtful] = np.nan
-        found[rows][above[rows] == -np.inf] = -np.inf
+        own = found[self._rows_of(bounds)]
+        above = above[self._rows_of(bounds)]
+        doubtful = above - own > bracket.CLOSE * np.maximum(1.0, np.abs(own))
+        own[doubtful] = np.nan
+        own[above == -np.inf] = -np.inf
         return bool(doubtful.any())
 
+    def _rows_of(self, bounds: list[int]) -> slice:
+        return slice(bounds[0] * self.width, bounds[-1] * self.width)
+
     def _cells_from_above(self) -> Floats:
-        if not self.cell_signs & kernels.LOW:
+        if not self.cell_signs:
             return self.values
         plan, values = self.plan, self.values.copy()
 
@@ -203,9 +205,11 @@ class Running:
             bounds = [base + b for b in even_bounds(end - base, self.row_parts)]
             self._rows(bounds, row_weights, True, found)
             if self._judge(bounds, found):  # once more, without the flow of those rows
-                judged = found.copy()
-                self._rows(bounds, np.where(np.isnan(found), 0.0, row_weights), True, found)
-                found[:] = judged
+                rows = self._rows_of(bounds)
+                judged, weights = found[rows].copy(), row_weights.copy()
+                weights[rows][np.isnan(judged)] = 0.0
+                self._rows(bounds, weights, True, found)
+                found[rows] = judged
             parts, dense_parts = self.block_counts, self.dense_block_counts
             kernels.add_counts(parts[: end - base], plan.row_nodes.children.slots, counts)
             kernels.add_counts(dense_parts[: end - base], plan.row_dense.slots, counts)
@@ -217,8 +221,8 @@ class Running:
 
         def work(_: int, first: int, last: int) -> None:
             kernels.feed_cells(
-                first, last, first_row, size, plan.feeds, plan.cells.offsets, plan.maps,
-                self.gate_flows, self.flows,
+                first, last, first_row, size, self.width, plan.feeds, plan.cells.offsets,
+                plan.maps, self.gate_flows, self.flows,
             )  # fmt: skip
 
         self.crew.run(self.feed_bounds, work)

@@ -25,9 +25,10 @@ WORTH_SHARING = 300_000  # entries: what costs less is not worth waking a second
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """The cells in order; for each stage, where its tasks start, and the stage's end."""
+    """The cells in order, with costs; for each stage, where its tasks start, and its end."""
 
     nodes: Ints
+    costs: Ints
     stages: tuple[Ints, ...]
 
 
@@ -69,7 +70,8 @@ def schedule(
         nodes.append(own)
         done += len(own)
         low = high + 1
-    return Schedule(np.concatenate(nodes), tuple(stages))
+    order = np.concatenate(nodes)
+    return Schedule(order, cost[order], tuple(stages))
 
 
 def _tallest(

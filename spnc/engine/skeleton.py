@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class Skeleton:
         widths = np.concatenate([np.full(len(t), t.states + 1) for t in program.leaves])
         self.leaf_sources: Ints = np.cumsum(widths) - widths
         self.probability_count = int(widths.sum())
-        self.scopes_columns = cache(self._scopes_columns)
+        self._joined: dict[tuple[int, ...], tuple[Ints, Ints]] = {}
 
     def encode(self, table: Table) -> Codes:
         """`codes[column, row]`: the value, or the number of states where it is missing."""
@@ -82,10 +82,13 @@ class Skeleton:
         """The columns of disjoint scopes together, ascending."""
         return np.sort(np.concatenate([self._columns[s] for s in scopes]))
 
-    def _scopes_columns(self, scopes: tuple[int, ...]) -> tuple[Ints, Ints]:
-        """The columns of several scopes one after another, and where each starts."""
-        own = [self._columns[s] for s in scopes]
-        return np.cumsum([0, *map(len, own)]), np.concatenate(own)
+    def scopes_columns(self, scopes: tuple[int, ...]) -> tuple[Ints, Ints]:
+        """Of several scopes, where the columns of each start, and all columns."""
+        found = self._joined.get(scopes)
+        if found is None:
+            own = [self._columns[s] for s in scopes]
+            found = self._joined[scopes] = (np.cumsum([0, *map(len, own)]), np.concatenate(own))
+        return found
 
     def inner(self) -> Iterator[tuple[int, bool, Ints, int]]:
         """Every inner node, children first: number, whether a sum, children, first weight slot."""

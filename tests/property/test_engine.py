@@ -140,6 +140,76 @@ def test_rows_beyond_the_range_of_doubles_are_exact() -> None:
     close_counts(counts, expected_counts)
 
 
+def bernoullis(builder: Builder, chances: list[float], first: int = 0) -> list[int]:
+    return [builder.leaf(first + i, Bernoulli(p)) for i, p in enumerate(chances)]
+
+
+def test_a_row_that_overflows_and_meets_a_zero_spoils_no_other() -> None:
+    """One outlier among sparse rows: its ratio is infinite, times a leaf's true zero."""
+    rng = np.random.default_rng(0)
+    width = 300
+    builder = Builder(tuple(Column(f"x{i}") for i in range(width)))
+    bold = builder.product(bernoullis(builder, [0.9] * (width - 1) + [0.0]))
+    builder.sum([bold, builder.product(bernoullis(builder, [0.05] * width))], [0.5, 0.5])
+    values = (rng.random((200, width)) < 0.005).astype(float)
+    values[7] = 1.0
+    agree(builder.graph, Table(values))
+
+
+def test_an_infinite_cell_times_nothing_is_not_taken_for_impossible() -> None:
+    rng = np.random.default_rng(1)
+    low, high, rest = 300, 230, 12
+    width = low + high + rest
+    builder = Builder(tuple(Column(f"x{i}") for i in range(width)))
+    inner = builder.product(bernoullis(builder, [0.5] * high, low))
+    tail = bernoullis(builder, [0.3] * (rest - 1) + [0.0], low + high)
+    other = bernoullis(builder, [0.6] * rest, low + high)
+    head = builder.product([*bernoullis(builder, [1e-3] * low), inner])
+    parts = [builder.product(tail), builder.product(other)]
+    builder.product([head, builder.sum(parts, [0.5, 0.5])])
+    values = (rng.random((300, width)) < 0.5).astype(float)
+    values[:, : low + high] = 0.0
+    values[:5, : low + high] = 1.0
+    agree(builder.graph, Table(values))
+
+
+def test_a_partial_product_that_comes_back_is_noticed() -> None:
+    """Two factors lead below what doubles hold exactly, eighty others lead back."""
+    rng = np.random.default_rng(2)
+    width = 100
+    chances = [0.95] * width
+    chances[0] = chances[20] = 3e-162
+    builder = Builder(tuple(Column(f"x{i}") for i in range(width)))
+    builder.product(bernoullis(builder, chances))
+    values = (rng.random((60, width)) < 0.2).astype(float)
+    values[:, [0, 20]] = 0.0
+    values[3] = 1.0
+    agree(builder.graph, Table(values))
+
+
+def test_a_cell_below_many_gates_collects_in_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    width = 14
+    builder = Builder(tuple(Column(f"x{i}") for i in range(width)))
+    shared = builder.leaf(0, Bernoulli(0.37))
+    parts = []
+    for _ in range(5):
+        ways = [
+            builder.product(bernoullis(builder, rng.random(width - 1).tolist(), 1)) for _ in "ab"
+        ]
+        parts.append(builder.product([shared, builder.sum(ways, [0.4, 0.6])]))
+    builder.sum(parts, [0.2] * 5)
+    table = Table((rng.random((2900, width)) < 0.5).astype(float), rng.random(2900))
+    found = []
+    for wave_bytes in (1, 30_000, 60_000, 32_000_000):
+        monkeypatch.setattr(running, "WAVE_BYTES", wave_bytes)
+        engine, parameters, batch = planned(builder.graph, table)
+        found.append(engine.expected_counts(parameters, batch))
+    for counts in found[1:]:
+        assert (counts.weights == found[0].weights).all()
+        assert (counts.tables[0] == found[0].tables[0]).all()
+
+
 def test_a_dead_component_costs_nothing_and_gets_nothing() -> None:
     rng = np.random.default_rng(1)
     columns = random_columns(rng, 20, binary_only=True)
