@@ -5,7 +5,7 @@ numbers, which is more than they can be; true zeros stay zeros. Rows whose root 
 between the two are exact. If the upper value is zero, the row is impossible. What lies between is
 left to the log domain.
 
-A dense block is taken sum by sum here: this is seldom needed, and no matrix product knows floors.
+A dense block is taken sum by sum here: no matrix product knows floors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spnc.engine.compiling import kernel
 from spnc.engine.kernels import FLOOR
 from spnc.engine.plan import LEAF, MEMBER, PRODUCT, SUM
 
-CLOSE = 1e-13  # how far apart the logarithms may be
+CLOSE = 1e-13  # how far apart the logarithms may be, as a share of them where they are large
 
 
 @kernel

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from safetensors.numpy import save as save_tensors
 
 import spnc
+from spnc.data.dataset import Column
 from spnc.lower import lower
 from spnc.model import Model, to_bytes
+from spnc.program import LeafTable, Parameters, Program, Segment
 from tests.circuits import random_circuit, random_rows
 
 
@@ -155,6 +157,18 @@ def unknown_leaf(about, tensors) -> None:
 )
 def test_arrays_that_do_not_fit_together_are_refused(tmp_path: Path, change) -> None:
     assert refused(tampered(tmp_path, change)) == "E504"
+
+
+def test_a_child_named_twice_and_a_node_outside_the_circuit_are_problems() -> None:
+    leaves = LeafTable("bernoulli", 2, 0, np.zeros(2, dtype=np.int64))
+    parameters = Parameters(np.array([0.5, 0.5]), (np.full((2, 1), 0.5),))
+
+    def problems(children: list[int]) -> list[str]:
+        segment = Segment(True, 2, 3, np.array([0, 2]), np.array(children), 0)
+        return list(Program((Column("x"),), (leaves,), (segment,), 2, 2).problems(parameters))
+
+    assert problems([0, 1]) == []
+    assert problems([0, 0]) == ["a node has the same child twice", "a node is not below the root"]
 
 
 def test_values_that_a_column_cannot_have_are_refused_by_name() -> None:
