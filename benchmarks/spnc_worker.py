@@ -9,10 +9,11 @@ from typing import Any
 
 from benchmarks.circuits import Flat, graph_of, lowered
 from benchmarks.peers.speed_protocol import DOUBLE, Circuit, Rows, serve
-from spnc.backends import Backend, Score
+from spnc.backends import Backend
 from spnc.data.dataset import Table
 from spnc.program import Parameters
 from spnc.registry import BACKENDS
+from spnc.score import Score
 from spnc.training.optimizers.em import m_step
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spnc import checks, passes
-from spnc.backends import Backend, Score
+from spnc.backends import Backend
 from spnc.data.dataset import Dataset
 from spnc.data.load import load
 from spnc.diagnostics import Sink
@@ -27,6 +27,7 @@ from spnc.lock import check_lock, recipe_text, versions
 from spnc.lower import lower
 from spnc.model import Model
 from spnc.program import Parameters, Program
+from spnc.score import Score
 from spnc.spec.recipe import Recipe
 from spnc.streams import stream
 from spnc.training import Fit, Fitted, State

@@ -17,11 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from spnc.backends import Counts, Floats, Score
 from spnc.data.dataset import Table
 from spnc.data.progress import Progress
-from spnc.program import Ints, Parameters, Program, Segment
+from spnc.program import Floats, Ints, Parameters, Program, Segment
 from spnc.registry import BACKENDS, Options, option
+from spnc.score import Counts, Score
 
 
 @BACKENDS.register("numpy")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.backends import Counts, Floats, Score
 from spnc.data.dataset import Table
 from spnc.engine.crew import Crew, thread_count
 from spnc.engine.layout import make_plan
@@ -15,7 +14,8 @@ from spnc.engine.plan import Codes
 from spnc.engine.row_by_row import Flowing, RowByRow
 from spnc.engine.running import Running
 from spnc.engine.skeleton import Skeleton
-from spnc.program import Parameters, Program
+from spnc.program import Floats, Parameters, Program
+from spnc.score import Counts, Score
 
 
 @dataclass(eq=False)

@@ -17,8 +17,6 @@ from spnc.engine.plan import (
     Codes,
     Dense,
     Feeds,
-    Floats,
-    Ints,
     Leaves,
     Links,
     Plan,
@@ -29,6 +27,7 @@ from spnc.engine.reference import log_reference, marginals
 from spnc.engine.schedule import schedule
 from spnc.engine.skeleton import Skeleton
 from spnc.garbage import uncollected
+from spnc.program import Floats, Ints
 
 
 @uncollected()

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from spnc.program import Floats, Ints
+
 Codes = NDArray[np.unsignedinteger]  # codes[column, row]; the number of states where it's missing
 
 # Kinds of node. Sums that share all their children are one dense block, computed at its first.

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from spnc.engine.plan import LEAF, PRODUCT, SUM, Codes, Ints
+from spnc.engine.plan import LEAF, PRODUCT, SUM, Codes
 from spnc.engine.projections import LARGEST, pack, project, representatives
 from spnc.engine.skeleton import Skeleton
+from spnc.program import Ints
 
 ROWS = 0  # the domain of whole rows
 

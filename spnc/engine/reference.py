@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from spnc.backends import Floats
-from spnc.engine.plan import Codes, Ints
+from spnc.engine.plan import Codes
+from spnc.program import Floats, Ints
 
 
 def marginals(codes: Codes, states: Ints, weights: Floats) -> list[Floats]:

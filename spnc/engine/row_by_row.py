@@ -9,9 +9,9 @@ import numpy as np
 
 from spnc.engine import logspace
 from spnc.engine.crew import Crew, even_bounds
-from spnc.engine.plan import PRODUCT, SUM, Codes, Floats
+from spnc.engine.plan import PRODUCT, SUM, Codes
 from spnc.engine.skeleton import Skeleton
-from spnc.program import Parameters
+from spnc.program import Floats, Parameters
 
 LANES = 16  # rows are summed up in so many parts at most, whatever the number of threads
 LANE_ROWS = 32  # and parts of fewer rows are not worth having

@@ -11,8 +11,9 @@ import numpy as np
 
 from spnc.engine import bracket, kernels
 from spnc.engine.crew import Crew, even_bounds, shares
-from spnc.engine.plan import Floats, Ints, Plan
+from spnc.engine.plan import Plan
 from spnc.engine.schedule import WORTH_SHARING
+from spnc.program import Floats, Ints
 
 CACHE_BYTES = 600_000  # half of a second-level cache, for a block's values and flows
 DENSE_WIDTH = 64  # matrix products want at least so many rows

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-Ints = NDArray[np.int64]
+from spnc.program import Ints
 
 PER_NODE = 30  # what a node costs beside its entries, in entries
 LARGEST_TASK = 0.125  # of a stage's cost: else it is cut

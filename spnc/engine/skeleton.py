@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from spnc.bits import members
 from spnc.data.dataset import Table
 from spnc.engine.plan import Codes
-from spnc.graph.scopes import members
 from spnc.program import Ints, Program
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from spnc.bits import members
 from spnc.graph.nodes import Graph, Leaf, children, payloads
 
 if TYPE_CHECKING:
@@ -26,16 +27,6 @@ def scopes(graph: Graph, order: Iterable[Hashable]) -> dict[Hashable, int]:
             for child in below[n]:
                 scope |= found[child]
         found[n] = interned.setdefault(scope, scope)
-    return found
-
-
-def members(scope: int) -> list[int]:
-    """The column indices in a scope, ascending."""
-    found = []
-    while scope:
-        low = scope & -scope
-        found.append(low.bit_length() - 1)
-        scope ^= low
     return found
 
 

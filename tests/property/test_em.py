@@ -168,7 +168,7 @@ def same_bits(whole: Fitted, resumed: Fitted) -> None:
 
 @every_backend
 def test_impossible_validation_rows_count_against_parameters(backend: str) -> None:
-    from spnc.backends import Score
+    from spnc.score import Score
 
     one = Score.of(np.array([-1.0, -np.inf]), np.ones(2))
     other = Score.of(np.array([-5.0, -5.0]), np.ones(2))

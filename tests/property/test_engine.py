@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.core import event
 
-from spnc.backends import Counts
 from spnc.data.dataset import Column, Table
 from spnc.engine import first_use, running
 from spnc.engine.compiling import Listener
@@ -28,6 +27,7 @@ from spnc.leaves.categorical import Categorical
 from spnc.lower import lower
 from spnc.program import Parameters
 from spnc.registry import BACKENDS
+from spnc.score import Counts
 from tests.circuits import hidden_tree, random_circuit, random_columns, random_rows
 
 SEEDS = st.integers(0, 10**6)

@@ -28,13 +28,13 @@ def add(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate piece by piece, equal rows once, and show a line per split."""
     from spnc.atomic import replacing
-    from spnc.backends import Score
     from spnc.cli.output import complain, table, writing
     from spnc.cli.progress import watching
     from spnc.data.stream import stream_table
     from spnc.diagnostics import Sink, did_you_mean
     from spnc.model import read_model
     from spnc.registry import BACKENDS
+    from spnc.score import Score
 
     sink = Sink()
     model = read_model(Path(arguments.model), sink)

@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass
 
 from spnc import smoothing
-from spnc.backends import Counts
 from spnc.program import Parameters, Program
 from spnc.registry import OPTIMIZERS, STOPS, Options, choice, option
+from spnc.score import Counts
 from spnc.training import Fit, Fitted, Record, State, StopRule
 
 

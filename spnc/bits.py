@@ -1,0 +1,13 @@
+"""Sets of columns as whole numbers: bit i stands for column i."""
+
+from __future__ import annotations
+
+
+def members(scope: int) -> list[int]:
+    """The column indices in a scope, ascending."""
+    found = []
+    while scope:
+        low = scope & -scope
+        found.append(low.bit_length() - 1)
+        scope ^= low
+    return found
