@@ -8,6 +8,8 @@ finished model nothing moves any more, and all that is equal is shared.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from spnc.graph.equality import representatives
 from spnc.graph.nodes import (
     Graph,
@@ -45,16 +47,20 @@ def _share(graph: Graph, *, finished: bool) -> Graph:
 
 
 def _may_share(graph: Graph) -> bool:
-    """Whether there may be equal nodes before training, which in a plain forest there are not.
+    """Whether there are equal nodes before training, which in most forests there are not.
 
     Without ties only products can be equal. Of two that are, and have no equal ones below them,
     the children are the very same, so that each of these has two parents.
     """
     below, above = children(graph), parents(graph)
+    seen: set[frozenset[Hashable]] = set()
     for n, node in payloads(graph).items():
         if not isinstance(node, Product):
             if node.tie is not None:
                 return True
         elif all(len(above[c]) > 1 for c in below[n]):
-            return True
+            factors = frozenset(below[n])
+            if factors in seen:
+                return True
+            seen.add(factors)
     return False
