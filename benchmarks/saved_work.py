@@ -1,0 +1,60 @@
+"""How much of the work the engine's plans leave, on the circuits of the speed benchmark.
+
+    python -m benchmarks.saved_work
+
+Shares of all rows times all edges: over distinct rows; with the projections of scopes; and with
+the factors of products in groups as well, which is what the engine does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.circuits import FALLBACK, SOURCES, circuit, data_of, graph_of, lowered
+from spnc.cli.output import table
+from spnc.data.dataset import Table
+from spnc.engine import planner
+from spnc.engine.layout import make_plan
+from spnc.engine.plan import Plan
+from spnc.engine.skeleton import Skeleton
+from spnc.program import Program
+
+
+def operations(plan: Plan) -> int:
+    """What a pass up through the circuit takes: one for every edge and row, or projection."""
+    cells, nodes = plan.cells, plan.row_nodes
+    in_cells = (cells.sizes * np.diff(cells.children.starts)).sum()
+    in_rows = plan.rows * (len(nodes.children.nodes) + len(nodes.cells.nodes))
+    return int(in_cells + in_rows)
+
+
+def left(program: Program, rows: Table, group_limit: int) -> int:
+    """The operations of a plan with groups of so many projections at most."""
+    usual, planner.GROUP_LIMIT = planner.GROUP_LIMIT, group_limit
+    try:
+        skeleton = Skeleton(program)
+        return operations(make_plan(skeleton, skeleton.encode(rows), rows.weights))
+    finally:
+        planner.GROUP_LIMIT = usual
+
+
+def main() -> None:
+    lines = []
+    datasets = {name: data_of(name) for name in SOURCES if name != FALLBACK}
+    found = {name: d for name, d in datasets.items() if d} or {FALLBACK: data_of(FALLBACK)}
+    for name, dataset in found.items():
+        assert dataset is not None
+        rows = dataset.train.distinct()
+        for kind in ("tree", "forest"):
+            graph = graph_of(circuit(dataset, kind, SOURCES[name]), len(dataset.columns))
+            program, _ = lowered(graph)
+            all_work = dataset.train.rows * program.edges
+            works = (rows.rows * program.edges, left(program, rows, 1), left(program, rows, 256))
+            shares = [f"{100 * work / all_work:.1f}%" for work in works]
+            lines.append([name, kind, f"{program.edges:,}", f"{dataset.train.rows:,}", *shares])
+    head = ["data", "circuit", "edges", "rows", "distinct rows", "and scopes", "and groups"]
+    print(table(head, lines, 2))
+
+
+if __name__ == "__main__":
+    main()
