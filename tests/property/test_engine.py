@@ -158,32 +158,38 @@ def test_a_row_that_overflows_and_meets_a_zero_spoils_no_other() -> None:
 
 def test_an_infinite_cell_times_nothing_is_not_taken_for_impossible() -> None:
     rng = np.random.default_rng(1)
-    low, high, rest = 300, 230, 12
-    width = low + high + rest
+    high, low, rest = 230, 300, 20
+    width = high + low + rest
     builder = Builder(tuple(Column(f"x{i}") for i in range(width)))
-    inner = builder.product(bernoullis(builder, [0.5] * high, low))
-    tail = bernoullis(builder, [0.3] * (rest - 1) + [0.0], low + high)
-    other = bernoullis(builder, [0.6] * rest, low + high)
-    head = builder.product([*bernoullis(builder, [1e-3] * low), inner])
-    parts = [builder.product(tail), builder.product(other)]
-    builder.product([head, builder.sum(parts, [0.5, 0.5])])
-    values = (rng.random((300, width)) < 0.5).astype(float)
-    values[:, : low + high] = 0.0
-    values[:5, : low + high] = 1.0
+    inner = builder.product(bernoullis(builder, [0.5] * high))
+    head = builder.product([*bernoullis(builder, [1e-3] * low, high), inner])
+
+    def tail(last: float) -> int:
+        others = bernoullis(builder, rng.uniform(0.2, 0.8, rest - 1).tolist(), high + low)
+        return builder.product([builder.product(others), builder.leaf(width - 1, Bernoulli(last))])
+
+    builder.product([head, builder.sum([tail(0.0), tail(0.5)], [0.5, 0.5])])
+    values = np.zeros((300, width))
+    values[:5, : high + low] = 1.0
+    values[:, high + low :] = rng.random((300, rest)) < 0.5
     agree(builder.graph, Table(values))
 
 
 def test_a_partial_product_that_comes_back_is_noticed() -> None:
     """Two factors lead below what doubles hold exactly, eighty others lead back."""
     rng = np.random.default_rng(2)
-    width = 100
-    chances = [0.95] * width
-    chances[0] = chances[20] = 3e-162
+    width = 120
     builder = Builder(tuple(Column(f"x{i}") for i in range(width)))
-    builder.product(bernoullis(builder, chances))
-    values = (rng.random((60, width)) < 0.2).astype(float)
+    parts = []
+    for last in (0.99, 0.9):
+        chances = [0.5] * 40 + [last] * 80
+        chances[0] = chances[20] = 3e-162
+        parts.append(builder.product(bernoullis(builder, chances)))
+    builder.sum(parts, [0.5, 0.5])
+    values = (rng.random((300, width)) < 0.5).astype(float)
+    values[:, 40:] = rng.random((300, 80)) < 0.2
     values[:, [0, 20]] = 0.0
-    values[3] = 1.0
+    values[7] = 1.0
     agree(builder.graph, Table(values))
 
 
