@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
-from spnc.data.dataset import Column
+from spnc.data.dataset import Column, Table
 from spnc.graph.nodes import Builder, Graph, Leaf, Sum, find_root, payloads
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.categorical import Categorical
@@ -208,3 +208,12 @@ def hidden_tree(columns: list[Column], states: int, seed: int) -> Graph:
         ]
     builder.graph.graph["root"] = sums[0][0]
     return builder.graph
+
+
+def repeated_rows(seed: int, columns: tuple[Column, ...], rows: int, missing: float) -> Table:
+    """Rows with structure: every cell depends on one of few hidden kinds of row."""
+    rng = np.random.default_rng(seed)
+    kinds = random_rows(seed, columns, 6, 0.0)[rng.integers(6, size=rows)]
+    noise = random_rows(seed + 1, columns, rows, missing)
+    values = np.where(rng.random(kinds.shape) < 0.8, kinds, noise)
+    return Table(values, rng.random(rows) + 0.5)
