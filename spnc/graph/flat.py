@@ -7,7 +7,7 @@ graph) and edges are whole numbers in arrays. It is a copy: a changed graph need
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -58,17 +58,11 @@ class Flat:
         self, children: Mapping[Any, Mapping[Any, Any]], parents: Mapping[Any, Mapping[Any, Any]]
     ) -> None:
         self.names = list(children)
-        position = dict(zip(self.names, range(len(self.names)), strict=True))
-        counts = np.fromiter(map(len, children.values()), np.int64, len(children))
-        ends = map(position.__getitem__, chain.from_iterable(children.values()))
-        below = np.fromiter(ends, np.int64, counts.sum())
-        self.children = Lists.of(counts, below)
-        # The edges by child say which parents a node has; in which order, only the graph knows.
-        above = np.repeat(np.arange(len(counts)), counts)[np.argsort(below, kind="stable")]
-        self.parents = Lists.of(np.bincount(below, minlength=len(counts)), above)
-        for n in np.flatnonzero(self.parents.counts > 1).tolist():
-            own = slice(self.parents.starts[n], self.parents.starts[n + 1])
-            above[own] = [position[parent] for parent in parents[self.names[n]]]
+        if list(parents) != self.names:
+            raise ValueError("children and parents are given in different orders")
+        position = _positions(self.names)
+        self.children = _edges(children, position)
+        self.parents = _edges(parents, position)
 
     @cached_property
     def generations(self) -> list[Ints]:
@@ -94,3 +88,21 @@ class Flat:
     def order(self) -> Ints:
         """All generations, one after another: children come before parents."""
         return np.concatenate([np.zeros(0, dtype=np.int64), *self.generations])
+
+
+def _positions(names: list[Any]) -> Callable[[Iterable[Any], int], Ints]:
+    """What turns so many names into the positions of the nodes that have them."""
+    plain = set(map(type, names)) == {int} and min(names) >= 0
+    if plain and max(names) < 4 * len(names):  # as builders count: no look into a dict for each
+        places = np.zeros(max(names) + 1, dtype=np.int64)
+        places[names] = np.arange(len(names))
+        return lambda given, count: places[np.fromiter(given, np.int64, count)]
+    position = dict(zip(names, range(len(names)), strict=True))
+    return lambda given, count: np.fromiter(map(position.__getitem__, given), np.int64, count)
+
+
+def _edges(
+    ends: Mapping[Any, Mapping[Any, Any]], position: Callable[[Iterable[Any], int], Ints]
+) -> Lists:
+    counts = np.fromiter(map(len, ends.values()), np.int64, len(ends))
+    return Lists.of(counts, position(chain.from_iterable(ends.values()), int(counts.sum())))

@@ -34,33 +34,43 @@ def share_equal(graph: Graph) -> Graph:
 
 
 def _share(graph: Graph, *, finished: bool) -> Graph:
-    root = find_root(graph)
-    if finished or _may_share(graph):
+    graph.graph["root"] = find_root(graph)  # nothing else is as high, so nothing equals it
+    node = payloads(graph)
+    if finished or any(getattr(each, "tie", None) is not None for each in node.values()):
         order = children_first(graph)
         for n, same in representatives(graph, order, finished=finished).items():
             if same != n:
-                redirect(graph, n, same)
-                graph.remove_node(n)
-                root = same if n == root else root
-    graph.graph["root"] = root
+                _replace(graph, n, same)
+    else:
+        _share_products(graph, {n for n, each in node.items() if isinstance(each, Product)})
     return graph
 
 
-def _may_share(graph: Graph) -> bool:
-    """Whether there are equal nodes before training, which in most forests there are not.
+def _share_products(graph: Graph, products: set[Hashable]) -> None:
+    """Share equal products. Without ties nothing else is shared, and in most forests little is.
 
-    Without ties only products can be equal. Of two that are, and have no equal ones below them,
-    the children are the very same, so that each of these has two parents.
+    Of two that are equal, once all below them is shared, the children are the very same, each of
+    which has two parents. So we look above such nodes, and then above what has been shared.
     """
     below, above = children(graph), parents(graph)
-    seen: set[frozenset[Hashable]] = set()
-    for n, node in payloads(graph).items():
-        if not isinstance(node, Product):
-            if node.tie is not None:
-                return True
-        elif all(len(above[c]) > 1 for c in below[n]):
-            factors = frozenset(below[n])
-            if factors in seen:
-                return True
-            seen.add(factors)
-    return False
+    shared = {n for n, edges in above.items() if len(edges) > 1}
+    waiting = _join(graph, [n for n in below if n in products and shared.issuperset(below[n])])
+    for n in waiting:
+        waiting += _join(graph, [parent for parent in above[n] if parent in products])
+
+
+def _join(graph: Graph, nodes: list[Hashable]) -> list[Hashable]:
+    """Share those with the same children. The nodes that others have become are answered."""
+    first: dict[frozenset[Hashable], Hashable] = {}
+    pairs = [(n, first.setdefault(frozenset(graph.succ[n]), n)) for n in nodes]
+    kept = []
+    for n, same in pairs:
+        if same != n:
+            _replace(graph, n, same)
+            kept.append(same)
+    return kept
+
+
+def _replace(graph: Graph, old: Hashable, new: Hashable) -> None:
+    redirect(graph, old, new)
+    graph.remove_node(old)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from spnc import checks, passes
 from spnc.diagnostics import Sink
+from spnc.graph.equality import representatives
 from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, children_first, payloads
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.lift import lift
@@ -162,6 +163,29 @@ def test_what_is_tied_is_shared_before_training_and_its_weights_add_up() -> None
     (top,) = (n for n, p in payloads(graph).items() if isinstance(p, Sum))
     ((_, data),) = graph.succ[top].items()
     assert data["weight"] == 1.0
+
+
+@given(seed=SEEDS)
+def test_equal_products_are_all_found_whatever_they_are_products_of(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    builder = Builder(random_columns(rng, 6, binary_only=True))
+    leaves = [builder.leaf(v, Bernoulli(0.3)) for v in range(6)]
+    pairs = [builder.product(leaves[v : v + 2]) for v in (0, 2, 4) for _ in range(3)]
+
+    def any_of(left: bool) -> list[int]:
+        return [int(rng.choice(pairs[v : v + 3])) for v in ((0, 3) if left else (6,))]
+
+    halves = [builder.product(any_of(left=True)) for _ in range(4)]
+    whole = [builder.product([int(rng.choice(halves)), *any_of(left=False)]) for _ in range(4)]
+    builder.graph.graph["root"] = builder.sum(whole, [0.25] * 4)
+    graph = passes.run(builder.graph, {"prune": passes.BEFORE_TRAINING["prune"]})
+    kinds = set(representatives(graph, children_first(graph), finished=False).values())
+    shared = share_tied(graph.copy())
+    assert len(shared) == len(kinds) == 12
+    assert shared.graph["root"] == graph.graph["root"]
+    np.testing.assert_allclose(
+        sum(data["weight"] for data in shared.succ[shared.graph["root"]].values()), 1.0
+    )
 
 
 def test_everything_equal_is_shared_in_a_finished_model() -> None:
