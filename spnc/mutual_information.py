@@ -1,0 +1,102 @@
+"""How much columns say about one another, pair by pair, and the tree that keeps most of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.data.dataset import Column, Table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """For every two columns, how often each two of their states come together.
+
+    The states of all columns stand one after another, those of column i from `offsets[i]` on;
+    `counts[a, b]` is the weight of the rows with state a of one column and b of another. A row
+    counts for the pairs that it has both values of.
+    """
+
+    offsets: Ints  # with the end of the last column
+    counts: Floats
+
+    def between(self, i: int, j: int) -> Floats:
+        """The counts of two columns, `[state of i, state of j]`."""
+        own, other = (slice(self.offsets[k], self.offsets[k + 1]) for k in (i, j))
+        return self.counts[own, other]
+
+    def probabilities(self, alpha: float) -> Floats:
+        """The same as probabilities, each pair's adding up to one; `alpha` rows more for each.
+
+        Where nothing was counted and nothing is added, both columns are uniform.
+        """
+        starts, sizes = self.offsets[:-1], np.diff(self.offsets)
+        totals = np.add.reduceat(np.add.reduceat(self.counts, starts, 0), starts, 1)
+        cells = np.outer(sizes, sizes)
+        empty = totals + alpha * cells <= 0.0
+        scale = _spread(1.0 / np.where(empty, cells, totals + alpha * cells), sizes)
+        probabilities: Floats = (self.counts + np.where(_spread(empty, sizes), 1.0, alpha)) * scale
+        return probabilities
+
+
+def pair_counts(columns: Sequence[Column], table: Table) -> PairCounts:
+    """Every pair of columns counted at once, as a product of matrices."""
+    offsets = np.concatenate([[0], np.cumsum([column.states for column in columns])])
+    counts = np.zeros((offsets[-1], offsets[-1]))
+    states = np.concatenate([np.arange(column.states) for column in columns])
+    owners = np.repeat(np.arange(len(columns)), np.diff(offsets))
+    for piece in table.pieces():
+        present = (piece.values[:, owners] == states).astype(np.float64)
+        counts += present.T @ (present * piece.weights[:, None])
+    return PairCounts(offsets.astype(np.int64), counts)
+
+
+def mutual_information(pairs: PairCounts, alpha: float = 0.0) -> Floats:
+    """The mutual information of every two columns, in nats; zero on the diagonal.
+
+    `alpha` pseudo-rows are added to every cell of every pair's table.
+    """
+    return information(pairs.probabilities(alpha), pairs.offsets)
+
+
+def information(joint: Floats, offsets: Ints) -> Floats:
+    """The same from every pair's joint probabilities, laid out as `PairCounts` lays out counts."""
+    starts, sizes = offsets[:-1], np.diff(offsets)
+    rows = np.repeat(np.add.reduceat(joint, starts, 1), sizes, axis=1)
+    columns = np.repeat(np.add.reduceat(joint, starts, 0), sizes, axis=0)
+    some = joint > 0.0
+    ratio = np.divide(joint, rows * columns, out=np.ones_like(joint), where=some)
+    cells = joint * np.log(ratio)
+    found: Floats = np.add.reduceat(np.add.reduceat(cells, starts, 0), starts, 1)
+    np.fill_diagonal(found, 0.0)
+    return np.maximum(found, 0.0)
+
+
+def maximum_spanning_tree(affinity: Floats, root: int = 0) -> list[tuple[int, int]]:
+    """The (parent, child) edges of the heaviest tree over all columns, parents before children.
+
+    Prim's algorithm from the root on; of equal affinities the first column is taken.
+    """
+    waiting = np.ones(len(affinity), dtype=bool)
+    waiting[root] = False
+    best, parent = affinity[root].copy(), np.full(len(affinity), root)
+    edges = []
+    for _ in range(len(affinity) - 1):
+        child = int(np.argmax(np.where(waiting, best, -np.inf)))
+        edges.append((int(parent[child]), child))
+        waiting[child] = False
+        closer = affinity[child] > best
+        best[closer], parent[closer] = affinity[child][closer], child
+    return edges
+
+
+def _spread(blocks: NDArray[Any], sizes: Ints) -> NDArray[Any]:
+    """A number for each pair of columns, put at each pair of their states."""
+    return np.repeat(np.repeat(blocks, sizes, axis=0), sizes, axis=1)
