@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from spnc.data.load import is_available, load
 from spnc.diagnostics import Sink, counted
-from spnc.learners.circuit import Circuit
 from spnc.lock import check_lock
 from spnc.spec.recipe import Recipe
 
@@ -19,10 +18,8 @@ def check_recipe(recipe: Recipe, sink: Sink) -> list[str]:
     if dataset is not None:
         check_lock(recipe, dataset, sink)
     for component in recipe.forest:
-        if isinstance(component.learner, Circuit):
-            graph = component.learner.read(sink)
-            if graph is not None and dataset is not None:
-                component.learner.fits(graph, dataset.columns, sink)
+        component.learner.verify(dataset, sink)
+    recipe.residual.verify(dataset, sink)
     if not here:
         return [f"data: {recipe.data.source} is not on this machine yet, and was not looked at"]
     if dataset is None:

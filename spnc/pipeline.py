@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from spnc import checks, passes
@@ -27,10 +28,12 @@ from spnc.lock import check_lock, recipe_text, versions
 from spnc.lower import lower
 from spnc.model import Model
 from spnc.program import Parameters, Program
+from spnc.residuals import Linking
 from spnc.score import Score
 from spnc.spec.recipe import Recipe
 from spnc.streams import stream
 from spnc.training import Fit, Fitted, State
+from spnc.warm_up import warm_up
 from spnc.watch import Watch
 
 Dump = Callable[[str, Graph], None]  # called with a stage's name and the graph it left
@@ -75,6 +78,7 @@ def compile_recipe(
         sink.stop()
         assert dataset is not None
         check_lock(recipe, dataset, sink)
+        recipe.residual.verify(dataset, sink)
         sink.stop()
 
     watch.stage("learning structure")
@@ -91,7 +95,11 @@ def compile_recipe(
 
     watch.stage("drawing residual links")
     with _timed(seconds, "residual"):
-        forest = recipe.residual.link(forest, dataset, stream(recipe.seed, "residual"))
+        rng = stream(recipe.seed, "residual")
+        warm = partial(warm_up, forest, dataset.train, recipe.smoothing, recipe.backend.resolved())
+        task = Linking(forest, dataset, rng, sink, watch.progress, warm)
+        forest = recipe.residual.link(task)
+        sink.stop()
 
     watch.stage("checking and lowering")
     with _timed(seconds, "compile"):

@@ -24,9 +24,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from spnc.diagnostics import Span
+from spnc.diagnostics import Sink, Span
+
+if TYPE_CHECKING:
+    from spnc.data.dataset import Dataset
 
 T = TypeVar("T")
 
@@ -58,6 +61,12 @@ class Options:
     def conflicts(self) -> Iterator[Conflict]:
         """What does not go together; asked for after every field was found valid."""
         yield from ()
+
+    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
+        """Report what does not go with the data, or with files, before anything is learned.
+
+        The data is None where it cannot be had.
+        """
 
     @classmethod
     def summary(cls) -> str:

@@ -13,7 +13,7 @@ from spnc.engine.layout import make_plan
 from spnc.engine.plan import Codes
 from spnc.engine.row_by_row import Flowing, RowByRow
 from spnc.engine.running import Running
-from spnc.engine.skeleton import Skeleton
+from spnc.engine.skeleton import Skeleton, leaf_probabilities
 from spnc.program import Floats, Parameters, Program
 from spnc.score import Counts, Score
 
@@ -72,7 +72,7 @@ class CpuEngine:
     def _log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
         """The same, in the batch's own order."""
         found = np.full(batch.rows, np.nan)
-        probabilities = self._probabilities(parameters)
+        probabilities = leaf_probabilities(self.program, parameters)
         running = batch.running
         if running is not None:
             with running.quietly():
@@ -90,7 +90,7 @@ class CpuEngine:
         found = np.full(batch.rows, np.nan)
         counts = np.zeros(self.program.slots)
         states = np.zeros(self.skeleton.probability_count)
-        probabilities = self._probabilities(parameters)
+        probabilities = leaf_probabilities(self.program, parameters)
         running = batch.running
         if running is not None:
             with running.quietly():
@@ -103,18 +103,8 @@ class CpuEngine:
         self.row_by_row.finish(parameters, probabilities, batch.codes, found, flowing)
         return Counts(counts, self._tables(states), Score.of(found, batch.weights))
 
-    # -- leaves --------------------------------------------------------------------------------
-
-    def _probabilities(self, parameters: Parameters) -> Floats:
-        """The flat list of leaf probabilities that plans refer to."""
-        parts = []
-        for leaf, table in zip(self.program.leaves, parameters.tables, strict=True):
-            known = leaf.kind.probabilities(table, leaf.states)
-            parts.append(np.concatenate([known, np.ones((len(known), 1))], axis=1).reshape(-1))
-        return np.concatenate(parts)
-
     def _tables(self, states: Floats) -> tuple[Floats, ...]:
-        """Counts in that list, as one table per leaf table."""
+        """Counts in the flat list of leaf probabilities, as one table per leaf table."""
         found, start = [], 0
         for leaf in self.program.leaves:
             stop = start + len(leaf) * (leaf.states + 1)

@@ -35,7 +35,7 @@ class RowByRow:
         self.skeleton, self.crew = skeleton, crew
 
     @cached_property
-    def _inner_nodes(self) -> tuple[Any, ...]:
+    def inner_nodes(self) -> tuple[Any, ...]:
         """Kinds, and children as lists: starts, nodes, weight slots."""
         segments = self.skeleton.program.segments
         kinds = [np.full(s.last - s.first, SUM if s.is_sum else PRODUCT) for s in segments]
@@ -72,7 +72,7 @@ class RowByRow:
             for lane in range(first, last):
                 logspace.rows_in_logs(
                     rows[lanes[lane] : lanes[lane + 1]], skeleton.program.root, codes,
-                    skeleton.leaf_columns, logs, skeleton.leaf_sources, self._inner_nodes,
+                    skeleton.leaf_columns, logs, skeleton.leaf_sources, self.inner_nodes,
                     log_weights, flowing.row_weights, flowing is not NO_FLOWS, found, *parts[lane],
                 )  # fmt: skip
 

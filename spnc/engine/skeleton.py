@@ -10,7 +10,7 @@ import numpy as np
 from spnc.bits import members
 from spnc.data.dataset import Table
 from spnc.engine.plan import Codes
-from spnc.program import Ints, Program
+from spnc.program import Floats, Ints, Parameters, Program
 
 
 class Skeleton:
@@ -97,3 +97,12 @@ class Skeleton:
             for i, n in enumerate(range(segment.first, segment.last)):
                 start, stop = starts[i], starts[i + 1]
                 yield n, segment.is_sum, segment.children[start:stop], segment.first_slot + start
+
+
+def leaf_probabilities(program: Program, parameters: Parameters) -> Floats:
+    """The flat list of leaf probabilities, in the order of `Skeleton.leaf_sources`."""
+    parts = []
+    for leaf, table in zip(program.leaves, parameters.tables, strict=True):
+        known = leaf.kind.probabilities(table, leaf.states)
+        parts.append(np.concatenate([known, np.ones((len(known), 1))], axis=1).reshape(-1))
+    return np.concatenate(parts)

@@ -183,11 +183,11 @@ def find_root(graph: Graph) -> Any:
     return root
 
 
-def below(graph: Graph, root: Hashable) -> Iterator[Any]:
-    """`root` and everything reachable from it, breadth first."""
+def below(graph: Graph, *roots: Hashable) -> Iterator[Any]:
+    """The roots and everything reachable from them, breadth first."""
     edges = children(graph)
-    seen = {root}
-    queue = [root]
+    queue = list(dict.fromkeys(roots))
+    seen = set(queue)
     for n in queue:
         yield n
         for child in edges[n]:

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from spnc.data.dataset import Column, Table
+from spnc.data.dataset import Column, Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder
 
@@ -28,6 +28,10 @@ class Learner(Protocol):
     """A way of making one component of a forest."""
 
     plugin_name: ClassVar[str]
+
+    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
+        """Report what does not go with the data, or with files, before anything is learned."""
+        ...
 
     def learn(self, lesson: Lesson) -> int | None:
         """Add a circuit over all columns; answer its root, or None if a problem was reported."""

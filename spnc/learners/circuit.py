@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from spnc import checks
-from spnc.data.dataset import Column
+from spnc.data.dataset import Column, Dataset
 from spnc.diagnostics import Sink, listed
+from spnc.graph.copying import copy_below
 from spnc.graph.files import read_circuit
-from spnc.graph.nodes import Graph, Leaf, Product, children_first, find_root, payloads
+from spnc.graph.nodes import Graph, find_root
 from spnc.learners import Lesson
 from spnc.registry import LEARNERS, Options, option
 from spnc.textfile import read_source
@@ -28,7 +28,16 @@ class Circuit(Options):
         graph = self.read(lesson.sink)
         if graph is None or not self.fits(graph, lesson.columns, lesson.sink):
             return None
-        return _copy(graph, lesson)
+        position = {c.name: i for i, c in enumerate(lesson.columns)}
+        variables = {i: position[c.name] for i, c in enumerate(graph.graph["columns"])}
+        root = find_root(graph)
+        return copy_below(lesson.builder, graph, root, variables)[root]
+
+    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
+        """Whether there is a circuit in the file, and one for the data's columns."""
+        graph = self.read(sink)
+        if graph is not None and dataset is not None:
+            self.fits(graph, dataset.columns, sink)
 
     def read(self, sink: Sink) -> Graph | None:
         """The circuit in the file, or None after reporting why it is not a valid one."""
@@ -62,22 +71,3 @@ class Circuit(Options):
                 help="a component models just the columns that the data has",
             )
         return not notes
-
-
-def _copy(graph: Graph, lesson: Lesson) -> int:
-    """The circuit's nodes added to the forest, its variables renumbered to the data's columns."""
-    position = {c.name: i for i, c in enumerate(lesson.columns)}
-    names = [c.name for c in graph.graph["columns"]]
-    builder, node = lesson.builder, payloads(graph)
-    made: dict[object, int] = {}
-    for n in children_first(graph):
-        changes: dict[str, Any] = {}
-        payload = node[n]
-        if isinstance(payload, Leaf):
-            changes["variable"] = position[names[payload.variable]]
-        if not isinstance(payload, Product) and payload.tie is not None:
-            changes["tie"] = (builder.origin, payload.tie)  # ties hold within a component
-        made[n] = builder.like(payload, **changes)
-        for child, data in graph.succ[n].items():
-            builder.connect(made[n], made[child], data.get("weight"))
-    return made[find_root(graph)]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
-
-from spnc.data.dataset import Dataset
 from spnc.registry import RESIDUALS, Options
-from spnc.residuals import Forest
+from spnc.residuals import Forest, Linking
 
 
 @RESIDUALS.register("none")
@@ -16,7 +14,8 @@ from spnc.residuals import Forest
 class NoLinks(Options):
     """No links: the components meet only in the sum on top (Algorithm 2)."""
 
-    def link(self, forest: Forest, dataset: Dataset, rng: np.random.Generator) -> Forest:
+    draws: ClassVar[bool] = False
+
+    def link(self, task: Linking) -> Forest:
         """The forest as it is."""
-        del dataset, rng
-        return forest
+        return task.forest

@@ -63,6 +63,12 @@ class Recipe(Options):
     lock: Lock | None = option(None, "written by spnc into `recipe.lock.yaml`")
 
     def conflicts(self) -> Iterator[Conflict]:
-        """A forest has components."""
+        """A forest has components, and residual links want two of them."""
         if not self.forest:
             yield Conflict("forest", "the forest is empty", "list at least one learner")
+        elif self.residual.draws and sum(c.count for c in self.forest) < 2:
+            yield Conflict(
+                "residual",
+                f"`{self.residual.plugin_name}` links components, and the forest has only one",
+                "raise its `count`, or list another learner",
+            )

@@ -1,0 +1,114 @@
+"""The most valuable residual links first: every possible link is weighed before one is drawn.
+
+The paper leaves it for later work to "compute the expected value of adding a residual link". Here
+it is, for all pairs of a target and a node of another component (or a sample of them): the gain of
+`spnc.residuals.judge` with the best weight that the link can have. Links are drawn in the order of
+gain. A link changes what further links to the same target are worth, so a gain is worked out anew
+when its target has changed since.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from spnc.data.dataset import Dataset
+from spnc.diagnostics import Sink
+from spnc.registry import RESIDUALS, Options, option
+from spnc.residuals import Forest, Linking
+from spnc.residuals.judge import Judge, Split, judged_rows, verify_rows
+from spnc.residuals.receiver import Receiver, Targets
+
+_BATCH = 400  # links weighed with one pass over the rows
+
+
+@RESIDUALS.register("best-gain")
+@dataclass(frozen=True, kw_only=True)
+class BestGain(Options):
+    """The links that raise the likelihood most, in the order of what they are worth."""
+
+    draws: ClassVar[bool] = True
+
+    ratio: float = option(
+        0.15, "links for each other component, by the number of nodes of the linked one", above=0
+    )
+    judge: Split = option("train", "the rows that are to be explained better")
+    judge_rows: int = option(3_000, "how many distinct rows of these are looked at, at most", min=1)
+    warm_up: int = option(
+        10, "iterations of EM on the components before links are weighed", min=0, max=10_000
+    )
+    tries: int = option(3_000, "possible links weighed, at most: a random sample of all", min=1)
+    min_gain: float = option(
+        0.0, "links worth less are not drawn, in nats per row of the data", min=0
+    )
+    links: Literal["share", "copy"] = option(
+        "share", "whether linked parts are shared with their component, or copies"
+    )
+    targets: Targets = option("sums", "what receives links: sums, or (by a sum on top) any node")
+    max_edges: int = option(200_000, "no more links once the forest has so many edges", min=1)
+
+    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
+        """There have to be rows to judge by."""
+        verify_rows(dataset, self.judge, self.span_of("judge"), sink)
+
+    def link(self, task: Linking) -> Forest:
+        """The forest with one component more, a copy with the best links."""
+        task.warm_up(self.warm_up)
+        receiver = Receiver(task, self.span_of(""), share=self.links == "share")
+        targets = list(receiver.targets(list(receiver.visit()), self.targets))
+        pairs = self._pairs(receiver, targets, task.rng)
+        if not pairs:
+            return receiver.finish()
+        rows = judged_rows(task, self.judge, self.judge_rows)
+        judge = Judge(receiver, rows)
+        judge.look_at(targets)
+        values = np.empty((len(pairs), rows.rows), dtype=np.float32)  # only to compare by
+        for begin in range(0, len(pairs), _BATCH):
+            task.progress("links weighed", begin, len(pairs))
+            batch = pairs[begin : begin + _BATCH]
+            values[begin : begin + _BATCH] = judge.values([child for _, _, child in batch])
+        least = self.min_gain * float(rows.weights.sum())
+        most = self.ratio * len(receiver.own) * len(receiver.partners)
+        times: dict[int, int] = dict.fromkeys(targets, 0)  # how often each target has changed
+
+        def weighed(i: int) -> tuple[float, int, int, float]:
+            target = pairs[i][0]
+            share = judge.best_share(target, values[i])
+            return -judge.gain(target, values[i], share), i, times[target], share
+
+        heap = [weighed(i) for i in range(len(pairs))]
+        heapq.heapify(heap)
+        while heap and len(receiver.links) < most:
+            loss, i, seen, share = heapq.heappop(heap)
+            target, partner, _ = pairs[i]
+            if -loss <= least or not 0.0 < share < 1.0:
+                continue
+            if seen < times[target]:
+                heapq.heappush(heap, weighed(i))
+            elif receiver.edges >= self.max_edges:
+                receiver.report_budget(task.sink, self.span_of("max_edges"))
+                break
+            elif receiver.draw(target, partner, share):
+                judge.accept(target, values[i], share)
+                times[target] += 1
+        return receiver.finish()
+
+    def _pairs(
+        self, receiver: Receiver, targets: list[int], rng: np.random.Generator
+    ) -> list[tuple[int, int, int]]:
+        """Possible links: target, partner, and what the partner is over the target's columns."""
+        found = [
+            (target, partner)
+            for root in receiver.partners
+            for nodes in [receiver.breadth_first(root)]
+            for target in targets
+            for partner in receiver.fitting(target, nodes)
+        ]
+        if len(found) > self.tries:
+            chosen = np.sort(rng.choice(len(found), self.tries, replace=False)).tolist()
+            found = [found[i] for i in chosen]
+        made = [(target, partner, receiver.marginal(target, partner)) for target, partner in found]
+        return [(target, partner, child) for target, partner, child in made if child is not None]

@@ -1,0 +1,1 @@
+spnc compile cases/many-links.yaml --seed 1 -o model.spnc

@@ -1,0 +1,1 @@
+spnc compile cases/many-links.yaml -o model.spnc
