@@ -83,7 +83,7 @@ def test_a_spec_passes_the_check(name: str) -> None:
 def test_a_small_spec_compiles_and_trains(name: str) -> None:
     """Two iterations, with one component for every entry of the forest."""
     forest = recipe_of(spec(name)).forest
-    small = [f"forest.{i}.count=1" for i in range(len(forest))]
+    small = [f"forest.{i}.count=2" for i in range(len(forest))]
     run = spnc.train(spec(name), ["optimizer.max_iterations=2", *small])
     assert run.model.name == Path(name).name
     assert np.isfinite(run.scores["train"].average)
@@ -97,7 +97,7 @@ def test_a_paper_spec_compiles(name: str) -> None:
     recipe = recipe_of(spec(name))
     if not is_available(recipe.data):
         pytest.skip(f"{recipe.data.source} is not on this machine; set SPNC_DATA")
-    model = spnc.compile(spec(name), ["forest.0.count=1"])
+    model = spnc.compile(spec(name), ["forest.0.count=2"])
     assert model.name == recipe.model
     assert model.program.facts()["sums"] > 0
 
