@@ -46,7 +46,9 @@ def grow(
             builder.origin = Origin(f"component {index + 1}, {name}", where)
             lesson = Lesson(
                 dataset.columns,
-                table,
+                _drawn_again(table, stream(seed, "bootstrap", index))
+                if component.bootstrap
+                else table,
                 smoothing,
                 stream(seed, "component", index),
                 builder,
@@ -60,6 +62,12 @@ def grow(
     if progress is not None:
         progress(total, total)
     return Forest(builder, tuple(roots))
+
+
+def _drawn_again(table: Table, rng: np.random.Generator) -> Table:
+    """As many rows, drawn with replacement: the sample that bagging gives a component."""
+    rows = np.sort(rng.integers(table.rows, size=table.rows))
+    return Table(np.asfortranarray(table.values[rows]), table.weights[rows])
 
 
 def crown(forest: Forest) -> Graph:

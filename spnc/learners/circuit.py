@@ -1,4 +1,4 @@
-"""A component written by hand, or by another program: a circuit file."""
+"""A component written by hand or by another program, or a model trained earlier."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from spnc.graph.copying import copy_below
 from spnc.graph.files import read_circuit
 from spnc.graph.nodes import Graph, find_root
 from spnc.learners import Lesson
+from spnc.model import read_model
 from spnc.registry import LEARNERS, Options, option
 from spnc.textfile import read_source
 
@@ -19,9 +20,11 @@ from spnc.textfile import read_source
 @LEARNERS.register("circuit")
 @dataclass(frozen=True, kw_only=True)
 class Circuit(Options):
-    """A circuit from a file, taken as it is; columns are matched by name."""
+    """A circuit from a file, or a trained model, taken as it is; columns are matched by name."""
 
-    file: str = option(doc="a circuit: .spn in the language, or .json in node-link form", path=True)
+    file: str = option(
+        doc="a circuit: .spn in the language, .json in node-link form, or a model: .spnc", path=True
+    )
 
     def learn(self, lesson: Lesson) -> int | None:
         """Add a copy of the circuit; answer its root, or None if it does not fit the data."""
@@ -41,8 +44,12 @@ class Circuit(Options):
 
     def read(self, sink: Sink) -> Graph | None:
         """The circuit in the file, or None after reporting why it is not a valid one."""
+        path = self.base("file") / self.file
+        if path.suffix.lower() == ".spnc" and path.is_file():
+            model = read_model(path, sink)
+            return model.graph() if model is not None else None
         before = len(sink.diagnostics)
-        source = read_source(self.base("file") / self.file, sink, self.span_of("file"))
+        source = read_source(path, sink, self.span_of("file"))
         graph = read_circuit(source, sink) if source is not None else None
         if graph is not None:
             checks.check(graph, sink)

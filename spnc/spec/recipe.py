@@ -31,6 +31,9 @@ class Component(Options):
     count: int = option(
         1, "how many components, each with its own random stream", min=1, max=10_000
     )
+    bootstrap: bool = option(
+        False, "whether each component learns from as many rows drawn at random with replacement"
+    )
     learner: Learner = choice(LEARNERS, doc="the structure learner", inline=True)
 
 

@@ -100,6 +100,36 @@ def test_a_circuit_s_variables_are_matched_with_the_data_s_columns_by_name(tmp_p
     assert rows_behind == {7.0}
 
 
+def test_a_trained_model_can_be_a_component(tmp_path: Path) -> None:
+    earlier = spnc.compile(circuit())
+    earlier.save(tmp_path / "earlier.spnc")
+    forest = grown(Component(learner=Circuit(file=str(tmp_path / "earlier.spnc"))))
+    program, parameters = lower_graph(crown(forest))
+    rows = np.array([[1.0, 0.0, np.nan], [0.0, 1.0, 1.0]])
+    found = spnc.Model("m", program, parameters).log_likelihood(rows)
+    assert found == pytest.approx(earlier.log_likelihood(rows[:, ::-1]))
+
+
+def test_bagging_gives_each_component_a_sample_of_the_rows() -> None:
+    learner = ExtraSpn(min_instances=1000)  # factorised at once: leaves show what rows it saw
+    plain = grown(Component(learner=learner, count=2))
+    bagged = grown(Component(learner=learner, count=2, bootstrap=True))
+
+    def shares(forest: Forest) -> list[list[float]]:
+        graph = forest.builder.graph
+        return [
+            [graph.nodes[n]["node"].distribution.p for n in graph.succ[root]]
+            for root in forest.roots
+        ]
+
+    assert shares(plain)[0] == shares(plain)[1]
+    assert shares(bagged)[0] != shares(bagged)[1]
+    assert shares(bagged) == shares(grown(Component(learner=learner, count=2, bootstrap=True)))
+    # Each sample has about a standard error around what all rows say.
+    errors = np.abs(np.array(shares(bagged)) - np.array(shares(plain)))
+    assert 0.0 < errors.max() < 5 * 0.5 / np.sqrt(len(VALUES))
+
+
 def test_ties_hold_within_a_component_and_not_between_two(tmp_path: Path) -> None:
     file = tmp_path / "circuit.json"
     file.write_text(json.dumps(circuit(tie=True)))
