@@ -85,7 +85,7 @@ def _colours(count: int) -> list[str]:
     if count <= len(COLOURS):
         return list(COLOURS[:count])
     shades = mpl.colormaps["viridis"]
-    return [mpl.colors.to_hex(shades(i / (count - 1) * 0.9)) for i in range(count)]
+    return [mpl.colors.to_hex(shades(i / (count - 1) * 0.85)) for i in range(count)]
 
 
 def described(history: History) -> str:

@@ -59,7 +59,7 @@ def run_mi(arguments: argparse.Namespace) -> int:
 
     sink = Sink()
     paths = [Path(name) for name in arguments.models]
-    beside = paths[0].with_suffix(".mi.png") if len(paths) == 1 else paths[0].parent / "mi.png"
+    beside = paths[0].parent / (f"{paths[0].stem}.mi.png" if len(paths) == 1 else "mi.png")
     output = output_of(arguments, beside, sink)
     models = _read_models(paths, sink)
     backend = backend_of(arguments, sink)
@@ -74,7 +74,8 @@ def run_mi(arguments: argparse.Namespace) -> int:
             for name, model in zip(names, models, strict=True)
         ]
         watch.stage("drawing")
-        data = f"{arguments.data}, {rows:,} rows" + (f" of {split}" if split != "all" else "")
+        data = f"{Path(arguments.data).name}, {rows:,} rows"
+        data += f" of {split}" if split != "all" else ""
         columns = [column.name for column in models[0].columns]
         _write(output, picture(comparisons, columns, data, output.suffix.lower()))
     complain(sink.diagnostics)
@@ -90,7 +91,8 @@ def run_mi(arguments: argparse.Namespace) -> int:
     for comparison in comparisons:
         f = comparison.facts()
         numbers = ("mean_empirical", "mean_model", "mean_absolute_difference", "correlation")
-        lines.append((comparison.name, f["pairs"], *(f[number] for number in numbers)))
+        shown = (None if f[name] is None else f"{f[name]:.4g}" for name in numbers)
+        lines.append((comparison.name, f["pairs"], *shown))
     print(table(["model", "pairs", "data", "model", "|difference|", "correlation"], lines))
     print(f"\nmeans over pairs of columns, in nats; written to {output}")
     return 0
@@ -118,18 +120,20 @@ def _count(
 
     watch.stage("reading data")
     rows: dict[str, int] = {}
-    counts: dict[str, PairCounts] = {}
+    counts: PairCounts | None = None
     for split, piece in stream_table(
         arguments.data, sink, columns=model.columns, progress=watch.progress
     ):
-        found = pair_counts(model.columns, piece)
-        counts[split] = counts[split] + found if split in counts else found
         rows[split] = rows.get(split, 0) + piece.rows
+        if split == (arguments.split or next(iter(rows))):  # the first is `train`, or is `all`
+            found = pair_counts(model.columns, piece.distinct())
+            counts = found if counts is None else counts + found
     sink.stop()
     check_split(arguments, rows, sink)
     sink.stop()
-    split = arguments.split or ("train" if "train" in rows else next(iter(rows)))
-    return split, rows[split], counts[split]
+    assert counts is not None
+    split = arguments.split or next(iter(rows))
+    return split, rows[split], counts
 
 
 def _ask(model: Model, backend: Backend, watch: Watch) -> Any:
@@ -211,10 +215,10 @@ def output_of(arguments: argparse.Namespace, default: Path, sink: Sink) -> Path:
 
 
 def distinct(names: Sequence[str], paths: Sequence[Path]) -> list[str]:
-    """The names; those that occur more than once with their paths."""
+    """The names; those that occur more than once with the ends of their paths."""
     often = Counter(names)
     return [
-        f"{name} ({path.as_posix()})" if often[name] > 1 else name
+        f"{name} ({'/'.join(path.parts[-2:])})" if often[name] > 1 else name
         for name, path in zip(names, paths, strict=True)
     ]
 
