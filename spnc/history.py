@@ -34,8 +34,12 @@ def read_history(path: Path, sink: Sink) -> History | None:
     folder = RunFolder(path, sink)
     if not path.is_dir():
         found = "is a file" if path.exists() else "does not exist"
-        message, help = f"`{path}` {found}", "give the folder that `spnc train` wrote"
-        sink.error("E601", message, where=str(path), help=help)
+        sink.error(
+            "E601",
+            f"no learning curve: `{path}` {found}",
+            where=str(path),
+            help="give the folder that `spnc train` wrote",
+        )
         return None
     file = folder.history if folder.history.is_file() else folder.checkpoint
     if not file.is_file():
@@ -71,6 +75,8 @@ def _finished(folder: RunFolder) -> History:
     lacking = [n for n in ("iteration", "train", "valid") if not rows or n not in rows[0]]
     if lacking:
         raise ValueError(f"it has no {' and no '.join(lacking)}")
+    if any(None in row.values() for row in rows):
+        raise ValueError("a line of it is cut short")
     lines = [(int(r["iteration"]), float(r["train"]), float(r["valid"] or "nan")) for r in rows]
     return _history(folder, lines, _kept(folder), finished=True)
 

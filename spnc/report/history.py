@@ -40,7 +40,7 @@ def draw(histories: Sequence[History]) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(10, integer=True, steps=[1, 2, 5, 10]))
     axes.margins(x=0.02)
     one = histories[0].name if len(histories) == 1 else None
-    axes.set_title(f"Learning curve: {one}" if one else "Learning curves", fontsize=12)
+    axes.set_title(f"Learning curve: {one}" if one else "Learning curves", loc="left")
     axes.set_ylabel("average log-likelihood, nats")
     below = [note for note in (_below(h, low) for h in histories) if note]
     note = below[0] if one and below else "the first iterations are below the picture"

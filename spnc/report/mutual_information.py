@@ -85,7 +85,7 @@ def draw(comparisons: Sequence[Comparison], columns: Sequence[str], data: str) -
     for place, comparison, matrix in zip(axes.flat, comparisons, matrices, strict=False):
         _draw_matrix(place, matrix, columns, scale)
         above, below = clipped(comparison.name, 45), clipped(data, 50)
-        place.set_title(f"above the diagonal: {above}\nbelow: {below}")
+        place.set_title(f"above the diagonal: {above}\nbelow: {below}", loc="left")
         place.set_xlabel(comparison.summary(), loc="left", labelpad=8)
     for place in axes.flat[len(comparisons) :]:
         place.set_axis_off()

@@ -99,15 +99,23 @@ def run_mi(arguments: argparse.Namespace) -> int:
 
 
 def _read_models(paths: Sequence[Path], sink: Sink) -> list[Model]:
+    from spnc.diagnostics import listed
     from spnc.model import read_model
+
+    def shown(model: Model) -> str:
+        return listed([f"{column.name}: {column}" for column in model.columns])
 
     models = [model for path in paths if (model := read_model(path, sink)) is not None]
     if len(models) == len(paths):
         for path, model in zip(paths, models, strict=True):
             if model.columns != models[0].columns:
-                message = f"`{path}` has other columns than `{paths[0]}`"
-                hint = "give models of the same data"
-                sink.error("E307", message, where=str(path), help=hint)
+                sink.error(
+                    "E307",
+                    f"`{path}` has other columns than `{paths[0]}`",
+                    where=str(path),
+                    notes=[f"there {shown(models[0])}", f"here {shown(model)}"],
+                    help="give models of the same data",
+                )
     return models
 
 
@@ -209,7 +217,7 @@ def output_of(arguments: argparse.Namespace, default: Path, sink: Sink) -> Path:
             "E602",
             f"pictures are not written {kind}",
             where=str(output),
-            help=f"give a file that ends in {' or '.join(FORMS)}",
+            help=f"give a name that ends in {' or '.join(FORMS)}",
         )
     return output
 
