@@ -89,10 +89,10 @@ def _colours(count: int) -> list[str]:
 
 
 def described(history: History) -> str:
-    """What a curve came to, in a few words: `kept: iteration 41, valid −54.9003`."""
+    """What a curve came to, in a line or two: `kept: iteration 41, valid −54.9003`."""
     kept, name = history.kept, "valid" if history.valid else "train"
     curve = history.valid or history.train
-    doing = "" if history.finished else f", still at iteration {history.iterations[-1]}"
+    doing = "" if history.finished else f"\nstill training, at iteration {history.iterations[-1]}"
     if kept is None:
         return f"{name} {number(curve[-1], '.4f')}{doing}"
     word = "kept" if history.finished else "best so far"

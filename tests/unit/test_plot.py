@@ -315,7 +315,7 @@ def test_the_kept_iteration_is_marked_on_the_validation_curve() -> None:
 
 @pytest.mark.parametrize("count", [2, 9])
 def test_every_run_has_a_colour_of_its_own_and_names_are_taken_as_they_are(count: int) -> None:
-    runs = [curve([-3.0 - i, -2.0 - i], name=f"_run $x_{i}$ 天") for i in range(count)]
+    runs = [curve([-3.0 - i, -2.0 - i], name=f"_run $_{i}^$ 天") for i in range(count)]
     figure = curves.draw(runs)
     colours = {line.get_color() for line in figure.axes[0].lines}
     assert len(colours) == count
