@@ -43,7 +43,7 @@ def draw(histories: Sequence[History]) -> Figure:
     axes.set_title(f"Learning curve: {one}" if one else "Learning curves", loc="left")
     axes.set_ylabel("average log-likelihood, nats")
     below = [note for note in (_below(h, low) for h in histories) if note]
-    note = below[0] if one and below else "the first iterations are below the picture"
+    note = below[0] if one and below else "first iterations far below are cut off"
     axes.set_xlabel(f"iteration\n{note}" if below else "iteration")
     _add_legend(figure, axes, histories)
     return figure
@@ -92,7 +92,7 @@ def described(history: History) -> str:
     """What a curve came to, in a line or two: `kept: iteration 41, valid −54.9003`."""
     kept, name = history.kept, "valid" if history.valid else "train"
     curve = history.valid or history.train
-    doing = "" if history.finished else f"\nstill training, at iteration {history.iterations[-1]}"
+    doing = "" if history.finished else f"\nnot finished, at iteration {history.iterations[-1]}"
     if kept is None:
         return f"{name} {number(curve[-1], '.4f')}{doing}"
     word = "kept" if history.finished else "best so far"
