@@ -6,11 +6,16 @@ import csv
 import json
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from spnc.diagnostics import Sink
 from spnc.run import CHECKPOINT_FORMAT, RunFolder
 from spnc.training import Record
+
+# What reading a file that was changed can raise.
+_DAMAGE = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, csv.Error)
+_ABSURD = 1e15  # no iteration and no log-likelihood is beyond this
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ def read_history(path: Path, sink: Sink) -> History | None:
         if file == folder.history:
             return _finished(folder)
         return _in_progress(folder)
-    except (OSError, ValueError, LookupError, TypeError, csv.Error) as error:
+    except (OSError, *_DAMAGE) as error:
         sink.error(
             "E601",
             "the learning curve cannot be read",
@@ -86,7 +91,7 @@ def _kept(folder: RunFolder) -> int | None:
     try:
         metrics = json.loads(folder.metrics.read_text(encoding="utf-8"))
         return int(metrics["optimizer"]["kept_iteration"])
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, *_DAMAGE):
         return None
 
 
@@ -99,7 +104,10 @@ def _in_progress(folder: RunFolder) -> History:
     except SafetensorError as error:
         raise ValueError(str(error)) from error
     records = [Record(*row) for row in about["history"]]
-    lines = [(r.iteration, r.train, math.nan if r.valid is None else r.valid) for r in records]
+    lines = [
+        (int(r.iteration), float(r.train), math.nan if r.valid is None else float(r.valid))
+        for r in records
+    ]
     return _history(folder, lines, about["best_iteration"], finished=False)
 
 
@@ -109,6 +117,10 @@ def _history(
     if not lines:
         raise ValueError("it has no iterations")
     iterations, train, valid = (tuple(column) for column in zip(*lines, strict=True))
+    if any(after <= before for before, after in pairwise(iterations)):
+        raise ValueError("its iterations are not in order")
+    if any(abs(value) > _ABSURD for line in lines for value in line):
+        raise ValueError("its numbers are absurd")
     watched = any(map(math.isfinite, valid))
     if not finished and not watched:
         kept = None  # without validation rows the last is kept, and that is still to come

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 from numpy.typing import NDArray
+from safetensors.numpy import save
 
 from spnc.cli import main
 from spnc.data.dataset import Table
@@ -27,7 +28,7 @@ from spnc.registry import BACKENDS
 from spnc.report import history as curves
 from spnc.report import mutual_information as matrices
 from spnc.report.mutual_information import Comparison
-from spnc.run import RunFolder
+from spnc.run import CHECKPOINT_FORMAT, RunFolder
 from spnc.training import State
 from tests.circuits import random_circuit, random_rows
 
@@ -233,6 +234,20 @@ def test_the_curve_of_a_run_in_progress_comes_from_its_checkpoint(
     assert Path("going/history.png").is_file()
 
 
+JUNK = [None, [], {}, {"history": 3}, {"history": [[]], "best_iteration": 0}]
+JUNK += [{"history": [[0, x, 0, 0, None, None, 0]], "best_iteration": 0} for x in ("", None, 1e99)]
+
+
+@pytest.mark.parametrize("about", JUNK, ids=str)
+def test_a_checkpoint_that_says_something_else_is_reported(about: object) -> None:
+    Path("run").mkdir()
+    content = save({"weights": np.zeros(1)}, metadata={CHECKPOINT_FORMAT: json.dumps(about)})
+    Path("run/checkpoint.safetensors").write_bytes(content)
+    sink = Sink()
+    assert read_history(Path("run"), sink) is None
+    assert [d.code for d in sink.diagnostics] == ["E601"]
+
+
 def test_a_run_that_has_only_begun_has_no_curve_yet() -> None:
     Path("begun").mkdir()
     Path("begun/recipe.lock.yaml").write_text("model: some\n")
@@ -248,7 +263,12 @@ HEAD = "iteration,train,train_impossible,objective,valid,valid_impossible,second
 
 @pytest.mark.parametrize(
     "content",
-    ["", HEAD, "a,b\n1,2\n", HEAD + "0,-1.0\n", HEAD + "zero,-1.0,0,-1,,,0\n", "\0\n1\n"],
+    [
+        *("", HEAD, "a,b\n1,2\n", "\0\n1\n", HEAD + "0,-1.0\n", HEAD + "zero,-1.0,0,-1,,,0\n"),
+        *(HEAD + f"{iteration},-1.0,0,-1,,,0\n" for iteration in ("-" + "9" * 30, "9" * 400)),
+        *(HEAD + f"0,{train},0,-1,,,0\n" for train in ("-1e300", "inf", "1_")),
+        HEAD + "0,-1.0,0,-1,,,0\n" * 2,
+    ],
 )
 def test_a_history_that_is_not_one_is_reported(content: str) -> None:
     Path("run").mkdir()
@@ -258,7 +278,12 @@ def test_a_history_that_is_not_one_is_reported(content: str) -> None:
     assert [d.code for d in sink.diagnostics] == ["E601"]
 
 
-@pytest.mark.parametrize("metrics", [None, "", "[]", '{"optimizer": {"kept_iteration": 99}}'])
+KEPT = '{{"optimizer": {{"kept_iteration": {}}}}}'
+
+
+@pytest.mark.parametrize(
+    "metrics", [None, "", "[]", "[" * 9999, KEPT.format(99), KEPT.format("Infinity")]
+)
 def test_a_curve_is_drawn_also_if_nobody_knows_what_was_kept(
     metrics: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
