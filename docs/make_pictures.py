@@ -1,9 +1,7 @@
 """Draws `docs/pictures/digits.png`: a training, what the model has learned, what it is made of.
 
-    python docs/make_pictures.py               # trains specs/quickstart.yaml first
-    python docs/make_pictures.py --run RUN     # takes a run folder of `spnc train`
-
-Needs matplotlib, which comes with `pip install spnc-forest[dev]`.
+python docs/make_pictures.py               # trains specs/quickstart.yaml first
+python docs/make_pictures.py --run RUN     # takes a run folder of `spnc train`
 """
 
 from __future__ import annotations

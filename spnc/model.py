@@ -18,12 +18,15 @@ from spnc import passes
 from spnc.atomic import write_bytes
 from spnc.backends import Backend, Engine
 from spnc.data.dataset import Column, ColumnKind, Table
+from spnc.data.progress import Progress
 from spnc.diagnostics import Sink, counted, listed
 from spnc.garbage import uncollected
 from spnc.graph.nodes import Graph
 from spnc.lift import lift
 from spnc.lower import lower
+from spnc.mutual_information import mutual_information
 from spnc.program import LeafTable, Parameters, Program, Segment
+from spnc.queries.pairwise import pair_probabilities
 from spnc.registry import BACKENDS
 
 FORMAT = "spnc-model"
@@ -67,6 +70,13 @@ class Model:
         distinct, inverse = table.distinct_with_inverse()
         batch = self.engine.load(distinct, once=True)
         return self.engine.log_likelihood(self.parameters, batch)[inverse]
+
+    def mutual_information(self, progress: Progress | None = None) -> NDArray[np.float64]:
+        """How much every two columns say about each other, `[column, column]`, in nats; exact.
+
+        On the diagonal is zero. `progress` is told how many queries are done.
+        """
+        return mutual_information(pair_probabilities(self.engine, self.parameters, progress))
 
     def graph(self) -> Graph:
         """The circuit as a graph."""

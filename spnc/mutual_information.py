@@ -27,6 +27,10 @@ class PairCounts:
     offsets: Ints  # with the end of the last column
     counts: Floats
 
+    def __add__(self, other: PairCounts) -> PairCounts:
+        """The counts of both sets of rows together."""
+        return PairCounts(self.offsets, self.counts + other.counts)
+
     def between(self, i: int, j: int) -> Floats:
         """The counts of two columns, `[state of i, state of j]`."""
         own, other = (slice(self.offsets[k], self.offsets[k + 1]) for k in (i, j))

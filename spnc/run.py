@@ -28,7 +28,7 @@ from spnc.spec.write_yaml import write_yaml
 from spnc.training import Record, State
 
 CHECKPOINT_SECONDS = 30.0
-_FORMAT = "spnc-checkpoint"
+CHECKPOINT_FORMAT = "spnc-checkpoint"
 
 
 @dataclass(eq=False)
@@ -132,7 +132,7 @@ class RunFolder:
             return None
         try:
             with safe_open(where, framework="numpy") as file:
-                about = json.loads((file.metadata() or {})[_FORMAT])
+                about = json.loads((file.metadata() or {})[CHECKPOINT_FORMAT])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             same = about["fingerprint"] == _fingerprint(compiled)
             state = _state_from(about, tensors, compiled.parameters) if same else None
@@ -191,7 +191,7 @@ def _state_bytes(state: State, fingerprint: str) -> bytes:
         "best_iteration": state.best_iteration,
         "history": [[getattr(r, f.name) for f in fields(Record)] for r in state.history],
     }
-    return save(tensors, metadata={_FORMAT: json.dumps(about)})
+    return save(tensors, metadata={CHECKPOINT_FORMAT: json.dumps(about)})
 
 
 def _state_from(about: dict[str, Any], tensors: dict[str, Any], like: Parameters) -> State:

@@ -24,6 +24,7 @@ COMMANDS = (
     "train",
     "evaluate",
     "inspect",
+    "plot",
     "format",
     "data",
     "explain",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spnc.backends import Backend
+    from spnc.diagnostics import Sink
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -47,3 +51,34 @@ def settings_of(arguments: argparse.Namespace) -> list[str]:
         if value is not None:
             found.append(f"{name}={value}")
     return found
+
+
+def add_rows(parser: argparse.ArgumentParser, which: str) -> None:
+    """DATA, `--split` and `--backend`: for commands that ask a model about rows."""
+    parser.add_argument("data", metavar="DATA", help="a file, builtin:NAME or debd:NAME")
+    parser.add_argument("--split", metavar="NAME", help=which)
+    parser.add_argument("--backend", metavar="NAME", default="auto", help="what computes")
+
+
+def backend_of(arguments: argparse.Namespace, sink: Sink) -> Backend | None:
+    """The backend that `add_rows` let the user name, or None after reporting that it is none."""
+    from spnc.diagnostics import did_you_mean
+    from spnc.registry import BACKENDS
+
+    name = arguments.backend
+    if name not in BACKENDS:
+        hint = did_you_mean(name, BACKENDS)
+        sink.error("E109", f"no backend is named `{name}`", help=hint)
+        return None
+    found: Backend = BACKENDS[name]()
+    return found
+
+
+def check_split(arguments: argparse.Namespace, known: Collection[str], sink: Sink) -> None:
+    """Report a split that the data does not have."""
+    from spnc.diagnostics import did_you_mean
+
+    name = arguments.split
+    if name is not None and name not in known:
+        hint = did_you_mean(name, known)
+        sink.error("E318", f"`{arguments.data}` has no split `{name}`", help=hint)

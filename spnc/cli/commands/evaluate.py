@@ -8,19 +8,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from spnc.cli.arguments import add_json, add_quiet, command
+from spnc.cli.arguments import add_json, add_quiet, add_rows, backend_of, check_split, command
 
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
     parser = command(subparsers, "eval", run, "average log-likelihood of data under a model")
     parser.add_argument("model", help="a .spnc model")
-    parser.add_argument("data", help="a file, builtin:NAME or debd:NAME")
-    parser.add_argument("--split", metavar="NAME", help="only this split of the data")
+    add_rows(parser, "only this split of the data")
     parser.add_argument(
         "--per-row", metavar="FILE", help="write each row's log-likelihood to a CSV file"
     )
-    parser.add_argument("--backend", metavar="NAME", default="auto", help="what computes")
     add_json(parser)
     add_quiet(parser)
 
@@ -31,22 +29,17 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.cli.output import complain, table, writing
     from spnc.cli.progress import watching
     from spnc.data.stream import stream_table
-    from spnc.diagnostics import Sink, did_you_mean
+    from spnc.diagnostics import Sink
     from spnc.model import read_model
-    from spnc.registry import BACKENDS
     from spnc.score import Score
 
     sink = Sink()
     model = read_model(Path(arguments.model), sink)
-    if arguments.backend not in BACKENDS:
-        sink.error(
-            "E109",
-            f"no backend is named `{arguments.backend}`",
-            help=did_you_mean(arguments.backend, BACKENDS),
-        )
+    backend = backend_of(arguments, sink)
     sink.stop()
     assert model is not None
-    model.backend = BACKENDS[arguments.backend]()
+    assert backend is not None
+    model.backend = backend
     scores: dict[str, Score] = {}
     rows: dict[str, int] = {}
     with ExitStack() as files, watching(arguments.quiet) as watch:
@@ -75,13 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
                         for row, which in enumerate(inverse.tolist(), begin + 1)
                     )
         sink.stop()
-        if arguments.split not in (None, *rows):
-            sink.error(
-                "E318",
-                f"`{arguments.data}` has no split `{arguments.split}`",
-                help=did_you_mean(arguments.split, rows),
-            )
-            sink.stop()
+        check_split(arguments, rows, sink)
+        sink.stop()
         with writing(arguments.per_row):
             files.close()
     complain(sink.diagnostics)

@@ -1,0 +1,239 @@
+"""`spnc plot`: pictures of models and runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spnc.cli.arguments import add_json, add_quiet, add_rows, backend_of, check_split, command
+
+if TYPE_CHECKING:
+    from spnc.backends import Backend
+    from spnc.diagnostics import Sink
+    from spnc.history import History
+    from spnc.model import Model
+    from spnc.mutual_information import PairCounts
+    from spnc.watch import Watch
+
+FORMS = (".png", ".svg")
+
+
+def add(subparsers: Any) -> None:
+    """Declare the command and its pictures."""
+    parser = command(subparsers, "plot", run_mi, "draw a picture of models or runs, PNG or SVG")
+    parts = parser.add_subparsers(dest="picture", metavar="PICTURE", required=True)
+    mi = command(parts, "mi", run_mi, "mutual information of every two columns, data and model")
+    mi.add_argument("models", nargs="+", metavar="MODEL", help=".spnc models of the same columns")
+    add_rows(mi, "this split of the data (default: train, if there is one)")
+    add_output(mi, "MODEL.mi.png; of several models, mi.png beside the first")
+    add_json(mi)
+    add_quiet(mi)
+    history = command(parts, "history", run_history, "learning curves of finished or running runs")
+    history.add_argument("runs", nargs="+", metavar="RUN", help="folders of `spnc train`")
+    add_output(history, "history.png in the run folder; of several runs, beside the first")
+    add_json(history)
+
+
+def add_output(parser: argparse.ArgumentParser, default: str) -> None:
+    """`-o`: where the picture goes."""
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help=f"a .png or .svg file (default: {default})"
+    )
+
+
+# ---- mutual information ------------------------------------------------------------------------
+
+
+def run_mi(arguments: argparse.Namespace) -> int:
+    """Ask the models, count the data, draw both."""
+    from spnc.cli.output import complain, table
+    from spnc.cli.progress import watching
+    from spnc.diagnostics import Sink
+    from spnc.mutual_information import mutual_information
+    from spnc.report.mutual_information import Comparison, picture
+
+    sink = Sink()
+    paths = [Path(name) for name in arguments.models]
+    beside = paths[0].parent / (f"{paths[0].stem}.mi.png" if len(paths) == 1 else "mi.png")
+    output = output_of(arguments, beside, sink)
+    models = _read_models(paths, sink)
+    backend = backend_of(arguments, sink)
+    sink.stop()
+    assert backend is not None
+    with watching(arguments.quiet) as watch:
+        split, rows, counts = _count(arguments, models[0], sink, watch)
+        empirical = mutual_information(counts)
+        names = distinct([m.name for m in models], paths)
+        comparisons = [
+            Comparison(name, empirical, _ask(model, backend, watch))
+            for name, model in zip(names, models, strict=True)
+        ]
+        watch.stage("drawing")
+        data = f"{Path(arguments.data).name}, {rows:,} rows"
+        data += f" of {split}" if split != "all" else ""
+        columns = [column.name for column in models[0].columns]
+        _write(output, picture(comparisons, columns, data, output.suffix.lower()))
+    complain(sink.diagnostics)
+    if arguments.json:
+        found = [
+            {"model": str(path), "name": model.name, **comparison.facts()}
+            for path, model, comparison in zip(paths, models, comparisons, strict=True)
+        ]
+        facts = {"picture": str(output), "data": arguments.data, "split": split, "rows": rows}
+        print(json.dumps({"ok": True, **facts, "models": found}, indent=2))
+        return 0
+    lines = []
+    for comparison in comparisons:
+        f = comparison.facts()
+        numbers = ("mean_empirical", "mean_model", "mean_absolute_difference", "correlation")
+        shown = (None if f[name] is None else f"{f[name]:.4g}" for name in numbers)
+        lines.append((comparison.name, f["pairs"], *shown))
+    print(table(["model", "pairs", "data", "model", "|difference|", "correlation"], lines))
+    print(f"\nmeans over pairs of columns, in nats; written to {output}")
+    return 0
+
+
+def _read_models(paths: Sequence[Path], sink: Sink) -> list[Model]:
+    from spnc.diagnostics import listed
+    from spnc.model import read_model
+
+    def shown(model: Model) -> str:
+        return listed([f"{column.name}: {column}" for column in model.columns])
+
+    models = [model for path in paths if (model := read_model(path, sink)) is not None]
+    if len(models) == len(paths):
+        for path, model in zip(paths, models, strict=True):
+            if model.columns != models[0].columns:
+                sink.error(
+                    "E307",
+                    f"`{path}` has other columns than `{paths[0]}`",
+                    where=str(path),
+                    notes=[f"there {shown(models[0])}", f"here {shown(model)}"],
+                    help="give models of the same data",
+                )
+    return models
+
+
+def _count(
+    arguments: argparse.Namespace, model: Model, sink: Sink, watch: Watch
+) -> tuple[str, int, PairCounts]:
+    """The split that is meant, its rows, and how often every two states come together in it."""
+    from spnc.data.stream import stream_table
+    from spnc.mutual_information import pair_counts
+
+    watch.stage("reading data")
+    rows: dict[str, int] = {}
+    counts: PairCounts | None = None
+    for split, piece in stream_table(
+        arguments.data, sink, columns=model.columns, progress=watch.progress
+    ):
+        rows[split] = rows.get(split, 0) + piece.rows
+        if split == (arguments.split or next(iter(rows))):  # the first is `train`, or is `all`
+            found = pair_counts(model.columns, piece.distinct())
+            counts = found if counts is None else counts + found
+    sink.stop()
+    check_split(arguments, rows, sink)
+    sink.stop()
+    assert counts is not None
+    split = arguments.split or next(iter(rows))
+    return split, rows[split], counts
+
+
+def _ask(model: Model, backend: Backend, watch: Watch) -> Any:
+    watch.stage(f"asking {model.name}")
+    model.backend = backend
+    backend.prepare(model.program, watch.progress)
+    return model.mutual_information(watch.progress)
+
+
+# ---- history -----------------------------------------------------------------------------------
+
+
+def run_history(arguments: argparse.Namespace) -> int:
+    """Read the curves and draw them together."""
+    from dataclasses import replace
+
+    from spnc.cli.output import table
+    from spnc.diagnostics import Sink
+    from spnc.history import read_history
+    from spnc.report.history import picture
+
+    sink = Sink()
+    paths = [Path(name) for name in arguments.runs]
+    beside = (paths[0] if len(paths) == 1 else paths[0].parent) / "history.png"
+    output = output_of(arguments, beside, sink)
+    found = [read_history(path, sink) for path in paths]
+    sink.stop()
+    histories = [history for history in found if history is not None]
+    names = distinct([history.name for history in histories], paths)
+    named = [replace(h, name=name) for h, name in zip(histories, names, strict=True)]
+    _write(output, picture(named, output.suffix.lower()))
+    facts = [_facts(path, history) for path, history in zip(paths, histories, strict=True)]
+    if arguments.json:
+        print(json.dumps({"ok": True, "picture": str(output), "runs": facts}, indent=2))
+        return 0
+    lines = [
+        (n, f["iterations"], f["kept_iteration"], f["train"], f["valid"])
+        for n, f in zip(names, facts, strict=True)
+    ]
+    print(table(["run", "iterations", "kept", "train", "valid"], lines))
+    running = [name for name, history in zip(names, histories, strict=True) if not history.finished]
+    more = f"; not finished: {', '.join(running)}" if running else ""
+    print(f"\nlog-likelihoods of the kept iteration, or the last{more}; written to {output}")
+    return 0
+
+
+def _facts(path: Path, history: History) -> dict[str, Any]:
+    """What a curve came to: at the kept iteration, or else at the last."""
+    at = -1 if history.kept is None else history.kept
+
+    def value(curve: tuple[float, ...]) -> float | None:
+        return curve[at] if curve and math.isfinite(curve[at]) else None
+
+    return {
+        "run": str(path),
+        "finished": history.finished,
+        "iterations": history.iterations[-1],
+        "kept_iteration": None if history.kept is None else history.iterations[history.kept],
+        "train": value(history.train),
+        "valid": value(history.valid),
+    }
+
+
+# ---- what both need ----------------------------------------------------------------------------
+
+
+def output_of(arguments: argparse.Namespace, default: Path, sink: Sink) -> Path:
+    """The picture's file; reports a name that is not of a picture."""
+    output = default if arguments.output is None else Path(arguments.output)
+    if output.suffix.lower() not in FORMS:
+        kind = f"as `{output.suffix}`" if output.suffix else "without a suffix"
+        sink.error(
+            "E602",
+            f"pictures are not written {kind}",
+            where=str(output),
+            help=f"give a name that ends in {' or '.join(FORMS)}",
+        )
+    return output
+
+
+def distinct(names: Sequence[str], paths: Sequence[Path]) -> list[str]:
+    """The names; those that occur more than once with the ends of their paths."""
+    often = Counter(names)
+    return [
+        f"{name} ({'/'.join(path.parts[-2:])})" if often[name] > 1 else name
+        for name, path in zip(names, paths, strict=True)
+    ]
+
+
+def _write(output: Path, content: bytes) -> None:
+    from spnc.atomic import write_bytes
+    from spnc.cli.output import writing
+
+    with writing(output):
+        write_bytes(output, content)

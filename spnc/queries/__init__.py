@@ -1,0 +1,1 @@
+"""Questions that a model answers exactly: one kind of question, one file."""

@@ -1,0 +1,78 @@
+"""The joint distribution of every two columns under a model, by marginal queries in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.backends import Engine
+from spnc.data.dataset import PIECE_CELLS, Table
+from spnc.data.progress import Progress
+from spnc.mutual_information import Floats, Ints, PairCounts
+from spnc.program import Parameters
+
+PIECE_ROWS = 1 << 14  # a piece takes less than a second even of large circuits
+
+
+def pair_probabilities(
+    engine: Engine, parameters: Parameters, progress: Progress | None = None
+) -> PairCounts:
+    """p(column i has state a, column j has state b), as the counts of one row of the model.
+
+    Only states above 0 are asked for, each one alone and each two of different columns: of
+    binary columns one query per pair in place of four. What has a state 0 in it follows from
+    the sums, with an error of rounding in proportion to the sum: probabilities far below it are
+    not exact in all their digits, which no mutual information can tell.
+    """
+    sizes = np.array([column.states for column in engine.program.columns])
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    zeros = offsets[:-1]
+    asked = np.setdiff1d(np.arange(offsets[-1]), zeros)
+    joint = np.zeros((offsets[-1], offsets[-1]))
+    owners = np.repeat(np.arange(len(sizes)), sizes - 1)
+    states = asked - offsets[owners]
+    done, total = 0, int(_seconds(owners).sum())
+    for first, second in _pairs(owners, len(sizes)):
+        values = np.full((len(first), len(sizes)), np.nan)
+        rows = np.arange(len(first))
+        values[rows, owners[first]] = states[first]
+        values[rows, owners[second]] = states[second]
+        found = engine.log_likelihood(parameters, engine.load(Table(values), once=True))
+        joint[asked[first], asked[second]] = joint[asked[second], asked[first]] = np.exp(found)
+        done += len(first)
+        if progress is not None:
+            progress("pairs of states", done, total)
+    return PairCounts(offsets, _completed(joint, zeros))
+
+
+def _seconds(owners: Ints) -> Ints:
+    """With how many others each state is asked for: itself, and those of later columns."""
+    return 1 + len(owners) - np.searchsorted(owners, owners, side="right")
+
+
+def _pairs(owners: Ints, columns: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Which two states are asked for together, in pieces; a state with itself is a marginal.
+
+    Those of one first state follow one another, so that in most of the circuit the rows of a
+    piece are alike and an engine can share their values.
+    """
+    seconds = _seconds(owners)
+    ends = np.cumsum(seconds)
+    step = min(PIECE_ROWS, max(1, PIECE_CELLS // columns))
+    for begin in range(0, int(ends[-1]), step):
+        at = np.arange(begin, min(begin + step, int(ends[-1])))
+        first = np.searchsorted(ends, at, side="right")
+        left = ends[first] - at  # of the seconds of this first state: 1 is the last one
+        yield first, np.where(left == seconds[first], first, len(owners) - left)
+
+
+def _completed(joint: Floats, zeros: Ints) -> Floats:
+    """With the states 0 filled in, given all others and, on the diagonal, their marginals."""
+    alone = joint.diagonal().copy()
+    alone[zeros] = 1.0 - np.add.reduceat(alone, zeros)
+    joint[:, zeros] = alone[:, None] - np.add.reduceat(joint, zeros, axis=1)
+    joint[np.ix_(zeros, zeros)] = 0.0
+    joint[zeros, :] = alone - np.add.reduceat(joint, zeros, axis=0)
+    return np.maximum((joint + joint.T) / 2, 0.0)

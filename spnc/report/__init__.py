@@ -1,0 +1,1 @@
+"""Pictures of models and runs: one kind of picture, one file. Only here is matplotlib imported."""

@@ -1,0 +1,1 @@
+spnc plot mi shared/wether.spnc shared/weather.csv

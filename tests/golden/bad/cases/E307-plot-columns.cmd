@@ -1,0 +1,1 @@
+spnc plot mi shared/weather.spnc shared/other.csv

@@ -1,0 +1,1 @@
+spnc plot mi shared/weather.spnc cases/good.yaml shared/weather.csv -o mi.pdf --backend nump

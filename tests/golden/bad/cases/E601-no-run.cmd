@@ -1,0 +1,1 @@
+spnc plot history nowhere shared/weather.spnc shared

@@ -1,0 +1,1 @@
+spnc plot history shared/broken-run -o history
