@@ -84,13 +84,13 @@ class HardEm:
         best, best_score = np.zeros(len(values), dtype=np.intp), -np.inf
         with thread_pools().limit(limits=1):
             for _ in range(self.restarts):
-                labels = self._run(mixture, rng)
-                score = mixture.score(labels)
+                labels, score = self._run(mixture, rng)
                 if score > best_score:
                     best, best_score = labels, score
         return np.unique(best, return_inverse=True)[1].astype(np.intp)
 
-    def _run(self, mixture: _Mixture, rng: np.random.Generator) -> Indices:
+    def _run(self, mixture: _Mixture, rng: np.random.Generator) -> tuple[Indices, float]:
+        """Labels from one start, and the penalised log-likelihood of rows in such clusters."""
         count = len(mixture.weights)
         labels = np.full(count, -1, dtype=np.intp)
         sums = np.zeros((self.most, mixture.states))
@@ -106,7 +106,7 @@ class HardEm:
                 _move(sums, sizes, labels[batch], own, mixture.weights[batch], 1.0)
             if (labels == before).all():
                 break
-        return labels
+        return labels, mixture.score(sums, sizes)
 
     def _assign(
         self, mixture: _Mixture, cells: Floats, own: Floats, sums: Floats, sizes: Floats
@@ -168,17 +168,12 @@ class _Mixture:
         totals = np.add.reduceat(sums, self._starts, axis=1) + _PSEUDO_ROWS * self._sizes
         return np.log((sums + _PSEUDO_ROWS) / totals[:, self._owners])
 
-    def score(self, labels: Indices) -> float:
-        """The penalised log-likelihood of rows in such clusters."""
-        clusters, labels = np.unique(labels, return_inverse=True)
-        sums, sizes = np.zeros((len(clusters), self.states)), np.zeros(len(clusters))
-        for rows in _batches(np.arange(len(labels)), growing=False):
-            own = self.cells(rows) * self.weights[rows, None]
-            _move(sums, sizes, labels[rows], own, self.weights[rows], 1.0)
+    def score(self, sums: Floats, sizes: Floats) -> float:
+        """The penalised log-likelihood of all rows in clusters with such counts."""
         held = sizes[sizes > 0.0]
-        found = float((sums * self.log_parameters(sums)).sum())
-        found += float((held * np.log(held / held.sum())).sum())
-        return found - self.penalty * len(self._sizes) * len(clusters)
+        cells = float((sums * self.log_parameters(sums)).sum())
+        shares = float((held * np.log(held / held.sum())).sum())
+        return cells + shares - self.penalty * len(self._sizes) * len(held)
 
 
 def _batches(order: Indices, *, growing: bool) -> Iterator[Indices]:
