@@ -119,10 +119,10 @@ class HardEm:
         free = np.flatnonzero(sizes <= 0.0).tolist()
         opened = self.most - len(free)
         for cluster in free:
-            rebels = np.flatnonzero(alone > found.max(axis=1))
+            opened += 1  # a new cluster is as likely as any: a row of no values opens none
+            rebels = np.flatnonzero(alone - np.log(opened) > found.max(axis=1))
             if not len(rebels):
                 break
-            opened += 1
             seed = rebels[0]  # it is in the cluster from now on: others are compared with it
             found[:, cluster] = cells @ mixture.log_parameters(own[seed][None])[0] - np.log(opened)
             found[seed, cluster] = np.inf
