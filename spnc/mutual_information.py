@@ -83,6 +83,15 @@ def information(joint: Floats, offsets: Ints) -> Floats:
     return np.maximum(found, 0.0)
 
 
+def perturbed(affinity: Floats, noise: float, rng: np.random.Generator) -> Floats:
+    """The same multiplied by 1 + noise times a standard normal number, one for each pair."""
+    if noise == 0.0:
+        return affinity
+    numbers = np.triu(rng.standard_normal(affinity.shape), 1)
+    found: Floats = affinity * (1.0 + noise * (numbers + numbers.T))
+    return found
+
+
 def maximum_spanning_tree(affinity: Floats, root: int = 0) -> list[tuple[int, int]]:
     """The (parent, child) edges of the heaviest tree over all columns, parents before children.
 

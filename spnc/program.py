@@ -113,7 +113,7 @@ class Program:
         """How large the circuit is, as `metrics.json` and `spnc inspect` say it."""
         sums = sum(s.last - s.first for s in self.segments if s.is_sum)
         products = sum(s.last - s.first for s in self.segments if not s.is_sum)
-        leaf_parameters = sum(len(t) * (t.states - 1) for t in self.leaves)
+        leaf_parameters = sum(len(t) * t.kind.free_parameters(t.states) for t in self.leaves)
         return {
             "nodes": self.nodes,
             "edges": self.edges,

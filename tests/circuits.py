@@ -12,6 +12,7 @@ from spnc.data.dataset import Column, Table
 from spnc.graph.nodes import Builder, Graph, Leaf, Sum, find_root, payloads
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.categorical import Categorical
+from spnc.leaves.indicator import Indicator
 
 
 def random_columns(rng: np.random.Generator, count: int, binary_only: bool = False) -> list[Column]:
@@ -70,6 +71,9 @@ class _Grower:
 
     def _leaf(self, variable: int) -> int:
         column = self.columns[variable]
+        if self.extremes and self.rng.random() < 0.2:
+            state = float(self.rng.integers(column.states))
+            return self.builder.leaf(variable, Indicator(state))
         if column.kind == "binary":
             p = float(self.rng.random())
             if self.extremes and self.rng.random() < 0.25:
@@ -125,6 +129,8 @@ def leaf_probability(leaf: Leaf, row: np.ndarray) -> float:
     if math.isnan(value):
         return 1.0
     p = leaf.distribution.row
+    if isinstance(leaf.distribution, Indicator):
+        return float(value == p[0])
     if len(p) == 1:
         return p[0] if value == 1 else 1.0 - p[0]
     return p[int(value)]

@@ -16,15 +16,15 @@ validation rows of NLTCS, where ten components of either kind end at about -5.97
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spnc.learners import Lesson
+from spnc.learners.chow_liu import Leaves, draw_leaves
+from spnc.learners.clustering import kmeans, parts_by_label
 from spnc.learners.leaf_fit import Block, Indices
 from spnc.learners.sketch import Hook, Sketch
 from spnc.registry import LEARNERS, Conflict, Options, option
@@ -52,6 +52,8 @@ class ExtraSpn(Options):
     when_both_fail: Literal["retry", "factorise"] = option(
         "retry", "what follows when neither columns nor rows could be split"
     )
+
+    leaves: Leaves = option("factorised", "what a slice that is not split becomes")
 
     def __post_init__(self) -> None:
         """With `min_instances` there is nothing to draw: the default of `gamma` gives way."""
@@ -91,7 +93,7 @@ class ExtraSpn(Options):
             if len(block.columns) > 1 and len(block.rows) >= mu:
                 split = self._split(block, lesson)
             if split is None:
-                sketch.leaves(hook, block)
+                draw_leaves(sketch, lesson, hook, block, self.leaves)
             elif split.is_rows:
                 hooks = sketch.sum(hook, [part.weight for part in split.parts])
                 stack += zip(split.parts, hooks, strict=True)
@@ -127,44 +129,13 @@ class ExtraSpn(Options):
             return _random_parts(block.rows, self.clusters, lesson.rng)
         values = np.ascontiguousarray(lesson.table.values[np.ix_(block.rows, block.columns)])
         weights = lesson.table.weights[block.rows]
-        labels = kmeans_labels(values, weights, self.clusters, lesson.rng)
-        parts = _parts(block.rows, labels, self.clusters)
+        parts = parts_by_label(block.rows, kmeans(values, weights, self.clusters, lesson.rng))
         return parts if len(parts) > 1 else None
 
 
 def _random_parts(items: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
     """Each item goes to one of `count` parts at random; at least two parts are non-empty."""
     while True:
-        parts = _parts(items, rng.integers(count, size=len(items)), count)
+        parts = parts_by_label(items, rng.integers(count, size=len(items)))
         if len(parts) > 1:
             return parts
-
-
-def _parts(items: Indices, labels: Indices, count: int) -> list[Indices]:
-    """The items under each label, where there are any."""
-    parts = (items[labels == label] for label in range(count))
-    return [part for part in parts if len(part)]
-
-
-def kmeans_labels(
-    block: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    count: int,
-    rng: np.random.Generator,
-) -> Indices:
-    """Cluster labels by k-means, seeded; one thread, so that the bits do not depend on many."""
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
-
-    seed = int(rng.integers(2**31))
-    if np.isnan(block).any():
-        filled = np.where(np.isnan(block), 0.0, block).sum(axis=0)
-        means = filled / np.maximum(1, (~np.isnan(block)).sum(axis=0))
-        block = np.where(np.isnan(block), means, block)
-    if (block == block[0]).all():
-        return np.zeros(len(block), dtype=np.intp)
-    model = KMeans(n_clusters=min(count, len(block)), n_init=3, random_state=seed)
-    with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-        return np.asarray(model.fit(block, sample_weight=weights).labels_, dtype=np.intp)

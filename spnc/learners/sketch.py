@@ -1,7 +1,7 @@
 """A component drawn first and fitted afterwards.
 
-A learner that splits rows and columns needs no leaf and no weight while it does so. It draws a
-tree of sums, products and blocks of leaves, each over some rows; when all is drawn, the weights of
+A learner that splits rows and columns needs no leaf and no weight while it does so. It draws
+sums, products and blocks of leaves, each over some rows; when all is drawn, the weights of
 all sums and the parameters of all leaves are worked out together, and the nodes are added to the
 forest at once. For thousands of small slices this saves nearly all of the time.
 """
@@ -16,6 +16,7 @@ from spnc import smoothing
 from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.learners import Lesson
 from spnc.learners.leaf_fit import Block, fit_leaves
+from spnc.leaves.indicator import Indicator
 
 
 class Hook(NamedTuple):
@@ -26,7 +27,7 @@ class Hook(NamedTuple):
 
 
 class Sketch:
-    """A tree in the making. Nodes are numbered as they are drawn."""
+    """A circuit in the making. Nodes are numbered as they are drawn, and hung below others."""
 
     def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson
@@ -36,6 +37,7 @@ class Sketch:
         self._shares: list[float] = []  # rows behind each child of each sum
         self._starts = [0]  # where each sum's shares begin, and the end of the last
         self._blocks: list[Block] = []
+        self._indicators: dict[tuple[int, int], int] = {}
         self._root = 0
 
     def product(self, hook: Hook | None, rows: float) -> Hook:
@@ -57,18 +59,34 @@ class Sketch:
         self._blocks.append(block)
         self._nodes += [None] * count
         if count == 1:
-            self._hang(hook, first)
+            self.hang(hook, first)
             return
         number = self._draw(hook, Product(block.weight, self._origin))
         self._edges += [(number, leaf, None) for leaf in range(first, first + count)]
 
+    def leaf(self, hook: Hook | None, leaf: Leaf) -> None:
+        """A leaf that is fitted already."""
+        self._draw(hook, leaf)
+
+    def indicator(self, hook: Hook, variable: int, state: int) -> None:
+        """The leaf that says which state a column has: one for the whole sketch."""
+        number = self._indicators.get((variable, state))
+        if number is not None:
+            self.hang(hook, number)
+            return
+        table = self._lesson.table
+        rows = float(table.weights[table.values[:, variable] == state].sum())
+        leaf = Leaf(variable, Indicator(float(state)), rows, self._origin)
+        self._indicators[variable, state] = self._draw(hook, leaf)
+
     def _draw(self, hook: Hook | None, node: Node) -> int:
         number = len(self._nodes)
         self._nodes.append(node)
-        self._hang(hook, number)
+        self.hang(hook, number)
         return number
 
-    def _hang(self, hook: Hook | None, number: int) -> None:
+    def hang(self, hook: Hook | None, number: int) -> None:
+        """A node that was drawn (the parent of its hooks) hangs here too; None: at the top."""
         if hook is None:
             self._root = number
         else:
@@ -80,7 +98,11 @@ class Sketch:
         counts = np.array(self._shares)
         uniform = np.repeat(1.0 / np.diff(starts), np.diff(starts))
         weights = smoothing.smoothed_segments(counts, starts, lesson.smoothing, uniform).tolist()
-        fitted = fit_leaves(lesson.columns, lesson.table, self._blocks, lesson.smoothing)
+        fitted = (
+            fit_leaves(lesson.columns, lesson.table, self._blocks, lesson.smoothing)
+            if self._blocks
+            else iter(())
+        )
         leaves = (
             Leaf(variable, distribution, block.weight, self._origin)
             for block, found in zip(self._blocks, fitted, strict=True)

@@ -44,6 +44,11 @@ class Distribution(Protocol):
         ...
 
     @staticmethod
+    def free_parameters(states: int) -> int:
+        """How many numbers of a leaf training can choose; none where the leaf is fixed."""
+        ...
+
+    @staticmethod
     def is_valid(table: Floats, states: int) -> bool:
         """Whether a table holds parameters that leaves over so many states can have."""
         ...

@@ -46,6 +46,11 @@ class Bernoulli:
         return (0.5,)
 
     @staticmethod
+    def free_parameters(states: int) -> int:
+        """The one probability."""
+        return states - 1
+
+    @staticmethod
     def is_valid(table: Floats, states: int) -> bool:
         """Whether a table holds one probability per leaf."""
         return states == 2 and table.shape[1] == 1 and bool(((table >= 0) & (table <= 1)).all())

@@ -53,6 +53,11 @@ class Categorical:
         return (1.0 / states,) * states
 
     @staticmethod
+    def free_parameters(states: int) -> int:
+        """All probabilities but one, since they add up to one."""
+        return states - 1
+
+    @staticmethod
     def is_valid(table: Floats, states: int) -> bool:
         """Whether a table holds probabilities that add up to one, for so many states."""
         return (

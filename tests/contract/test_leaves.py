@@ -16,10 +16,13 @@ from spnc.leaves import Distribution
 from spnc.registry import LEAVES
 
 every_leaf = pytest.mark.parametrize("name", list(LEAVES))
+FIXED = [name for name in LEAVES if LEAVES[name].free_parameters(2) == 0]
 SEEDS = st.integers(0, 10**6)
 
 
 def random_table(leaf: type[Distribution], rng: np.random.Generator, states: int) -> np.ndarray:
+    if leaf.free_parameters(states) == 0:
+        return rng.integers(states, size=(4, 1)).astype(float)
     if leaf.arity == 1:
         return rng.random((4, 1))
     return rng.dirichlet(np.ones(states), size=4)
@@ -51,7 +54,7 @@ def test_a_missing_value_has_probability_one_and_counts_nothing(name: str, seed:
     assert (leaf.statistics(values, np.ones((4, 3)), states) == 0).all()
 
 
-@every_leaf
+@pytest.mark.parametrize("name", [name for name in LEAVES if name not in FIXED])
 @given(seed=SEEDS, alpha=st.sampled_from([0.0, 0.1, 2.0]))
 def test_no_other_parameters_explain_the_counts_better(name: str, seed: int, alpha: float) -> None:
     rng = np.random.default_rng(seed)
@@ -69,6 +72,30 @@ def test_no_other_parameters_explain_the_counts_better(name: str, seed: int, alp
 
     for _ in range(5):
         assert objective(best) >= objective(random_table(leaf, rng, states)) - 1e-12
+
+
+@pytest.mark.parametrize("name", FIXED)
+@given(seed=SEEDS, alpha=st.sampled_from([0.0, 0.1, 2.0]))
+def test_a_fixed_leaf_stays_whatever_is_counted(name: str, seed: int, alpha: float) -> None:
+    rng = np.random.default_rng(seed)
+    leaf = LEAVES[name]
+    states = states_of(leaf, rng)
+    table = random_table(leaf, rng, states)
+    assert (leaf.estimate(rng.random((4, states)), alpha, table) == table).all()
+    assert leaf.log_prior(table, alpha) == 0.0
+
+
+@every_leaf
+@given(seed=SEEDS)
+def test_densities_are_the_logarithms_of_the_probabilities(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    leaf = LEAVES[name]
+    states = states_of(leaf, rng)
+    table = random_table(leaf, rng, states)
+    assert leaf.is_valid(table, states)
+    values = np.tile(np.arange(states, dtype=float), (4, 1))
+    found = np.exp(leaf.log_density(table, values))
+    assert found == pytest.approx(leaf.probabilities(table, states))
 
 
 @every_leaf

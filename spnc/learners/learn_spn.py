@@ -1,0 +1,119 @@
+"""LearnSPN: structure from tests and clusters (Algorithm 1 of the paper; Gens & Domingos 2013).
+
+On a slice of rows and columns:
+
+1. one column: a leaf;
+2. strictly fewer rows than `min_instances`: factorised, a product of one leaf per column;
+3. otherwise columns that test as independent of all others' groups are separated: a product over
+   the connected components of the graph of dependent pairs (columns of one value go first);
+4. where all columns hang together, the rows are clustered: a sum weighted by their shares;
+5. where the rows are one cluster, too: factorised.
+
+A row of weight two is two rows, so that the learner works on distinct rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from spnc.learners import Lesson
+from spnc.learners.chow_liu import Leaves, draw_tree, slice_counts
+from spnc.learners.clustering import HardEm, kmeans, parts_by_label, thread_pools
+from spnc.learners.independence import g_test, groups
+from spnc.learners.leaf_fit import Block, Indices
+from spnc.learners.sketch import Hook, Sketch
+from spnc.registry import LEARNERS, Conflict, Options, option
+
+
+@LEARNERS.register("learn-spn")
+@dataclass(frozen=True, kw_only=True)
+class LearnSpn(Options):
+    """LearnSPN: columns split by an independence test, rows by clustering (Algorithm 1)."""
+
+    min_instances: int = option(10, "slices of fewer rows are factorised", min=2)
+    independence: float = option(
+        5.0,
+        "two columns are dependent when their G statistic reaches twice the degrees of freedom "
+        "times this (`g_factor` elsewhere); 1.92 is a significance of 5% for binary columns",
+        min=0,
+    )
+    rows: Literal["em", "kmeans"] = option(
+        "em", "how rows are clustered: online hard EM over naive Bayes models, or k-means"
+    )
+    clusters: int = option(2, "into how many parts rows are split; with `em`, at most", min=2)
+    penalty: float = option(
+        0.2, "with `rows: em`, what a new cluster costs, in nats for each of a row's cells", min=0
+    )
+    restarts: int = option(4, "with `rows: em`, how often it starts anew; the best is kept", min=1)
+    leaves: Leaves = option(
+        "factorised",
+        "what a slice that is not split becomes; a Chow-Liu tree joins no columns that test as "
+        "independent",
+    )
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Options of hard EM say nothing to k-means."""
+        for name in ("penalty", "restarts"):
+            if self.rows != "em" and name in self.spans:
+                yield Conflict(
+                    name, f"`{name}` is for `rows: em` only", f"drop `{name}`, or choose `em`"
+                )
+
+    def learn(self, lesson: Lesson) -> int:
+        """Add a circuit over all columns; answer its root."""
+        table = lesson.table.distinct()
+        some = table.weights > 0.0
+        if some.any() and not some.all():
+            table = type(table)(table.values[some], table.weights[some])
+        lesson = replace(lesson, table=table)
+        sketch = Sketch(lesson)
+        everything = np.arange(len(lesson.columns))
+        whole = Block(np.arange(table.rows), everything, float(table.weights.sum()))
+        stack: list[tuple[Block, Hook | None]] = [(whole, None)]
+        with thread_pools().limit(limits=1):
+            while stack:
+                stack += self._grow(sketch, lesson, *stack.pop())
+        return sketch.build()
+
+    def _grow(
+        self, sketch: Sketch, lesson: Lesson, block: Block, hook: Hook | None
+    ) -> list[tuple[Block, Hook | None]]:
+        """Draw what a slice becomes; answer the slices that are still to be drawn below it."""
+        small = block.weight < self.min_instances or len(block.rows) < 2
+        if len(block.columns) == 1 or (small and self.leaves == "factorised"):
+            sketch.leaves(hook, block)
+            return []
+        pairs = slice_counts(lesson, block)
+        parts = groups(g_test(pairs, self.independence))
+        if len(parts) > 1:
+            below = sketch.product(hook, block.weight)
+            return [(Block(block.rows, block.columns[p], block.weight), below) for p in parts]
+        clusters = [] if small else self._cluster(lesson, block)
+        if len(clusters) > 1:
+            weights = [float(lesson.table.weights[rows].sum()) for rows in clusters]
+            hooks = sketch.sum(hook, weights)
+            return [
+                (Block(rows, block.columns, weight), below)
+                for rows, weight, below in zip(clusters, weights, hooks, strict=True)
+            ]
+        if self.leaves == "chow-liu":
+            draw_tree(sketch, lesson, hook, block, pairs=pairs)
+        else:
+            sketch.leaves(hook, block)
+        return []
+
+    def _cluster(self, lesson: Lesson, block: Block) -> list[Indices]:
+        """The slice's rows in clusters, one or several."""
+        values = np.ascontiguousarray(lesson.table.values[np.ix_(block.rows, block.columns)])
+        weights = lesson.table.weights[block.rows]
+        if self.rows == "em":
+            columns = [lesson.columns[c] for c in block.columns.tolist()]
+            method = HardEm(penalty=self.penalty, most=self.clusters, restarts=self.restarts)
+            labels = method.labels(columns, values, weights, lesson.rng)
+        else:
+            labels = kmeans(values, weights, self.clusters, lesson.rng)
+        return parts_by_label(block.rows, labels)

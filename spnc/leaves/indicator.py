@@ -1,0 +1,89 @@
+"""The indicator leaf: a column has one state for certain, and training leaves it so.
+
+Circuits that follow a column's states, such as Chow-Liu trees, stand on these. A Bernoulli leaf
+with p = 1 is not the same: a prior would soften it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from spnc.data.dataset import Column, ColumnKind
+from spnc.leaves import Floats
+from spnc.registry import LEAVES
+
+
+@LEAVES.register("indicator")
+@dataclass(frozen=True, slots=True)
+class Indicator:
+    """`indicator(s)`: the column is s. Nothing is learned about it."""
+
+    state: float
+
+    plugin_name: ClassVar[str]
+    kinds: ClassVar[tuple[ColumnKind, ...]] = ("categorical", "binary")
+    arity: ClassVar[int | None] = 1
+
+    @property
+    def row(self) -> tuple[float, ...]:
+        """The state, as a row of a table and as the circuit language writes it."""
+        return (self.state,)
+
+    @classmethod
+    def from_row(cls, row: Floats) -> Indicator:
+        """The leaf with a table's row of parameters."""
+        return cls(float(row[0]))
+
+    def problems(self, column: Column) -> list[str]:
+        """What is wrong with the state; empty if nothing."""
+        if self.state in range(column.states):
+            return []
+        return [f"{self.state:g} is none of the states 0 … {column.states - 1}"]
+
+    @staticmethod
+    def uniform(states: int) -> tuple[float, ...]:
+        """There is no indicator that knows nothing: the first state's."""
+        del states
+        return (0.0,)
+
+    @staticmethod
+    def free_parameters(states: int) -> int:
+        """None: training has nothing to change."""
+        del states
+        return 0
+
+    @staticmethod
+    def is_valid(table: Floats, states: int) -> bool:
+        """Whether a table holds one state per leaf."""
+        return table.shape[1] == 1 and bool(np.isin(table, np.arange(states)).all())
+
+    @staticmethod
+    def probabilities(table: Floats, states: int) -> Floats:
+        """One for the state and zero for all others, `[leaf, state]`."""
+        found: Floats = (table == np.arange(states)).astype(np.float64)
+        return found
+
+    @staticmethod
+    def log_density(table: Floats, values: Floats) -> Floats:
+        """Zero where the value is the state or missing, else minus infinity."""
+        return np.where((values == table) | np.isnan(values), 0.0, -np.inf)
+
+    @staticmethod
+    def statistics(values: Floats, flows: Floats, states: int) -> Floats:
+        """The expected number of each state, as any leaf counts them."""
+        return np.stack([(flows * (values == v)).sum(axis=1) for v in range(states)], axis=1)
+
+    @staticmethod
+    def estimate(statistics: Floats, alpha: float, table: Floats) -> Floats:
+        """The table as it is, whatever was counted."""
+        del statistics, alpha
+        return table
+
+    @staticmethod
+    def log_prior(table: Floats, alpha: float) -> float:
+        """What is not learned has no prior."""
+        del table, alpha
+        return 0.0
