@@ -209,15 +209,15 @@ def test_em_finds_the_dependence_that_the_columns_have(tmp_path: Path) -> None:
     not ("SPNC_DATA" in os.environ or (SHARED / "debd").is_dir()),
     reason="the DEBD datasets are not on this machine; set SPNC_DATA",
 )
-def test_a_few_small_trees_explain_nltcs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On validation rows, better than the forests of ten ExtraSPNs on their way (-5.98)."""
+def test_five_small_trees_explain_nltcs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On validation rows, with room to spare, above what forests of ten ExtraSPNs end at."""
     if "SPNC_DATA" not in os.environ:
         monkeypatch.setenv("SPNC_DATA", str(SHARED))
     spec = tmp_path / "nltcs.yaml"
     spec.write_text(
         "model: nltcs\ndata: {source: 'debd:nltcs'}\n"
-        "forest: [{learner: hclt, count: 3, states: 6}]\n"
-        "optimizer: {method: em, max_iterations: 60, stop: none}\nsmoothing: 0.1\nbackend: numpy\n"
+        "forest: [{learner: hclt, count: 5, states: 8}]\n"
+        "optimizer: {method: em, max_iterations: 80, stop: none}\nsmoothing: 0.1\n"
     )
     trained = spnc.train(spec)
     assert trained.scores["valid"].average > -5.96

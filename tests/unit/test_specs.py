@@ -103,8 +103,8 @@ def test_a_paper_spec_compiles(name: str) -> None:
 
 
 def test_paper_specs_differ_in_data_size_and_seed_only() -> None:
-    recipes = [recipe_of(spec(name)) for name in PAPER]
-    assert len({(r.data.source, r.forest[0].count) for r in recipes}) == len(PAPER)
+    recipes = [recipe_of(spec(name)) for name in PAPER if "-rspf" in name]
+    assert len({(r.data.source, r.forest[0].count) for r in recipes}) == len(recipes)
     for r in recipes:
         assert r.model == f"{str(r.data.source).removeprefix('debd:')}-rspf{r.forest[0].count}"
     same = {(r.forest[0].learner, r.optimizer, r.residual, r.smoothing) for r in recipes}
