@@ -17,10 +17,17 @@ scopes below its edges. From the centre, the column without which the largest pa
 falls into is smallest, these are small, and so is the engine's work.
 
 Where EM begins: every state is given a training row at random, the same for all columns. The
-leaves of the state are pulled towards that row, and half of the weight of a sum stays with its own
-state. So all begins near a mixture of rows with noise, from where EM has to go less far, and ends
-higher, than from leaves and weights that know nothing of one another. Ten trees, best of EM on
-validation rows, from independent rows and weights and from the same: NLTCS …
+leaves of the state are pulled towards that row, and a part `stay` of a sum's weight stays with its
+own state. So all begins near a mixture of noisy rows. The best that EM then finds, on validation
+rows (ten trees, on Plants five and 150 iterations; NLTCS is a mean of seeds 0 to 2):
+
+    rows and weights                             NLTCS    Jester   Plants
+    a row for each leaf, weights Dirichlet(1)    -5.942   -52.69   -12.84
+    a row for each leaf, weights Dirichlet(0.3)  -5.935   -52.67   -12.76
+    a row for each state, `stay` 0.5             -5.934   -52.61   -12.78
+    a row for each state, `stay` 0.8             -5.936   -52.70   -12.69
+
+(Jester in the first line was ended after 40 iterations.) With `stay`, EM also needs fewer iterations.
 """
 
 from __future__ import annotations

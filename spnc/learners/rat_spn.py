@@ -33,13 +33,13 @@ from spnc.learners.random_start import (
 from spnc.registry import LEARNERS, Options, option
 
 Region = tuple[int, ...]  # columns, ascending
-
-
 Partition = tuple[Region, Region]
 Regions = dict[Region, list[Partition]]  # with the partitions of each; leaf regions have none
 
-PULL = 0.5  # of an input towards a random training row
-CONCENTRATION = 1.0  # of the Dirichlet that weights are drawn from
+# Chosen on the validation rows of NLTCS, where three components of six sums and inputs are at -5.99
+# after 120 iterations of EM; with 0.5 and 1.0 at -6.01.
+PULL = 0.9  # of an input towards a random training row
+CONCENTRATION = 0.3  # of the Dirichlet that weights are drawn from
 
 
 @LEARNERS.register("rat-spn")
