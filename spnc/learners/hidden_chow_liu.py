@@ -27,7 +27,7 @@ rows (ten trees, on Plants five and 150 iterations; NLTCS is a mean of seeds 0 t
     a row for each state, `stay` 0.5             -5.934   -52.61   -12.78
     a row for each state, `stay` 0.8             -5.936   -52.70   -12.69
 
-(Jester in the first line was ended after 40 iterations.) With `stay`, EM also needs fewer iterations.
+Jester in the first line was ended after 40 iterations. With `stay`, EM needs fewer of them.
 """
 
 from __future__ import annotations
