@@ -1,0 +1,32 @@
+"""A learner at work on a table, outside of a forest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from spnc.data.dataset import Column, Table
+from spnc.diagnostics import Sink
+from spnc.graph.nodes import Builder, Graph
+from spnc.learners import Learner, Lesson
+
+
+def lesson_on(columns: Sequence[Column], table: Table, seed: int = 0, alpha: float = 0.1) -> Lesson:
+    """What a learner would be given."""
+    rng = np.random.default_rng(seed)
+    return Lesson(tuple(columns), table, alpha, rng, Builder(columns), Sink())
+
+
+def learn(
+    learner: Learner, columns: Sequence[Column], table: Table, seed: int = 0, alpha: float = 0.1
+) -> Graph:
+    """The component that it learns."""
+    lesson = lesson_on(columns, table, seed, alpha)
+    lesson.builder.graph.graph["root"] = learner.learn(lesson)
+    return lesson.builder.graph
+
+
+def binary(count: int) -> list[Column]:
+    """So many columns of zeros and ones."""
+    return [Column(f"x{i}") for i in range(count)]
