@@ -79,8 +79,9 @@ class Sketch:
         lesson, starts = self._lesson, np.array(self._starts)
         counts = np.array(self._shares)
         uniform = np.repeat(1.0 / np.diff(starts), np.diff(starts))
-        weights = smoothing.smoothed_segments(counts, starts, lesson.smoothing, uniform).tolist()
-        fitted = fit_leaves(lesson.columns, lesson.table, self._blocks, lesson.smoothing)
+        prior = lesson.smoothing
+        weights = smoothing.smoothed_segments(counts, starts, prior.weights, uniform).tolist()
+        fitted = fit_leaves(lesson.columns, lesson.table, self._blocks, prior.leaves)
         leaves = (
             Leaf(variable, distribution, block.weight, self._origin)
             for block, found in zip(self._blocks, fitted, strict=True)
