@@ -51,7 +51,8 @@ class Fitting:
             return None if first is None else Outcome(program, first)
         self.watch.stage("pruning and training again")
         smaller, start = self._pruned(prune, program, first.parameters)
-        facts = {"flow_below": prune.flow_below, "edges": [program.edges, smaller.edges]}
+        edges = {"before": program.edges, "after": smaller.edges}
+        facts: dict[str, Any] = {"flow_below": prune.flow_below, "edges": edges}
         if smaller is program:
             return Outcome(program, first, {**facts, "kept": "whole", "fits": [_facts(first)]})
         second = self._fit(smaller, start, resume, first)

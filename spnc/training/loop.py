@@ -42,7 +42,7 @@ class Steps(Protocol):
 class Iterative(Options):
     """An optimiser that takes one step after another; the options that all of them have."""
 
-    max_iterations: int = option(1000, "how many updates at most", min=0)
+    max_iterations: int = option(1000, "how many iterations at most", min=0)
     stop: StopRule | None = choice(STOPS, "variance", "when training has settled")
     patience: int | None = option(
         20,

@@ -22,7 +22,7 @@ class Prune(Options):
     """Edges dropped after training; what remains is fitted once more."""
 
     flow_below: float = option(
-        doc="edges of sums are dropped that explain less than this share of the training rows",
+        doc="the share of the training rows that an edge of a sum has to explain, or it is dropped",
         above=0,
         below=1,
     )

@@ -33,12 +33,13 @@ _EPSILON = 1e-8  # of a gradient of the mean log-likelihood: below it, steps fad
 class Sgd(Iterative):
     """Stochastic gradient ascent in logits; an iteration is one pass over the mini-batches."""
 
+    max_iterations: int = option(100, "how many iterations at most", min=0)
     rule: Literal["adam", "plain"] = option(
         "adam", "whether each logit's steps are scaled by its own gradients so far, or not"
     )
-    learning_rate: float = option(0.05, "the size of steps, at the beginning", above=0)
+    learning_rate: float = option(0.1, "the size of steps, at the beginning", above=0)
     schedule: Literal["constant", "inverse-sqrt", "cosine"] = option(
-        "inverse-sqrt",
+        "cosine",
         "how steps shrink: not at all, with the root of the epochs, or to none at max_iterations",
     )
     momentum: float = option(0.9, "how much of the mean gradient is past gradients", min=0, below=1)

@@ -30,7 +30,7 @@ class StepwiseEm(Iterative):
 
     batch_rows: int = option(1000, "training rows in a mini-batch, about", min=1)
     power: float = option(
-        0.7,
+        0.6,
         "how fast the past fades: after t mini-batches a new one counts (t + 2) to the minus power",
         min=0.5,
         max=1,
