@@ -17,6 +17,7 @@ from spnc.program import Parameters
 from spnc.registry import STOPS, Options, choice, option
 from spnc.score import Counts, Score
 from spnc.training import Fit, Fitted, Memory, Record, State, StopRule
+from spnc.training.averaging import Averaged
 from spnc.training.m_step import log_prior
 
 
@@ -34,7 +35,7 @@ class Steps(Protocol):
     def step(
         self, iteration: int, parameters: Parameters, memory: Memory, counts: Counts | None
     ) -> tuple[Parameters, Memory]:
-        """One iteration. `counts` is what looking at these parameters gave."""
+        """One iteration. `counts` is what looking at these parameters gave, if that was done."""
         ...
 
 
@@ -50,6 +51,13 @@ class Iterative(Options):
         "kept; without patience, or validation rows, the last are kept",
         min=1,
     )
+    average: float = option(
+        0.0,
+        "how much of a fading mean of the parameters is its past; the mean is what is judged and "
+        "kept; 0: no mean is taken",
+        min=0,
+        below=1,
+    )
 
     def open(self, fit: Fit, train: Any) -> Steps:
         """The steps over these rows; `train` is `fit.train` as the engine loaded it."""
@@ -63,6 +71,8 @@ class Iterative(Options):
         watch_valid = fit.valid is not None and self.patience is not None
         valid = engine.load(fit.valid) if fit.valid is not None else None
         steps = self.open(fit, train)
+        if self.average > 0.0:
+            steps = Averaged(steps, fit, train, self.average)
         state = _where_to_begin(fit, steps)
         if state is None:
             return None

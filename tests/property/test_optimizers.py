@@ -34,8 +34,10 @@ ALL_ROWS = 10**6
 WAYS: dict[str, Iterative] = {
     "em": Em(),
     "em with dropout": Em(dropout=0.3),
+    "em with dropout, averaged": Em(dropout=0.3, average=0.8),
     "stepwise-em": StepwiseEm(batch_rows=15),
     "adam": Sgd(batch_rows=15),
+    "adam, averaged": Sgd(batch_rows=15, average=0.7),
     "plain": Sgd(batch_rows=15, rule="plain", learning_rate=2.0, schedule="inverse-sqrt"),
 }
 every_way = pytest.mark.parametrize("way", list(WAYS))
@@ -89,7 +91,7 @@ def test_independent_columns_come_to_their_own_frequencies(way: str, alpha: floa
             assert p == pytest.approx(np.array(counts) / sum(counts), abs=0.02)
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "em with dropout"])
+@pytest.mark.parametrize("way", [way for way in WAYS if "dropout" not in way])
 def test_parts_that_can_be_told_apart_get_their_shares(way: str) -> None:
     """`a` says which part a row is of: the weights are shares, `b` has its overall frequency.
 
@@ -320,6 +322,28 @@ def test_what_is_left_out_stays_and_the_rest_climbs(seed: int, share: float, alp
             kept = kept / np.repeat(totals, np.diff(program.weight_starts))
         after = engine.score(Parameters(kept, found.tables), loaded)
         assert after.total >= counts.score.total - 1e-9 * abs(counts.score.total)
+
+
+# ---- averages --------------------------------------------------------------------------------
+
+
+def test_the_mean_follows_the_optimiser_which_does_not_follow_the_mean() -> None:
+    graph = random_circuit(31, variables=6, depth=5)
+    engine, start = opened("numpy", graph)
+    table = repeated_rows(31, graph.graph["columns"], 60, 0.1)
+    prior = Smoothing.of(0.1)
+    own, means = list[State](), list[State]()
+    fit(engine, start, table, steps("em", 6), prior, monitor=own.append)
+    averaged = replace(steps("em", 6), average=0.25)
+    found = fit(engine, start, table, averaged, prior, monitor=means.append)
+    mean = flat(start)
+    for iteration, (state, wanted) in enumerate(zip(means, own, strict=True)):
+        past = min(0.25, (1 + iteration) / (10 + iteration))
+        mean = past * mean + (1 - past) * flat(wanted.parameters)
+        assert (state.memory["own.weights"] == wanted.parameters.weights).all()
+        assert flat(state.parameters) == pytest.approx(mean, abs=1e-14)
+    assert flat(found.parameters) == pytest.approx(mean, abs=1e-14)
+    assert list(engine.program.problems(found.parameters)) == []
 
 
 # ---- mini-batches ----------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from spnc.training.prune import Prune
 WAYS = {
     "em": "{method: em, max_iterations: 12}",
     "dropout": "{method: em, max_iterations: 12, dropout: 0.2}",
+    "averaged": "{method: em, max_iterations: 12, dropout: 0.2, average: 0.8}",
     "stepwise-em": "{method: stepwise-em, max_iterations: 12, batch_rows: 700}",
     "adam": "{method: sgd, max_iterations: 12, batch_rows: 700}",
     "plain": "{method: sgd, max_iterations: 12, rule: plain, learning_rate: 2}",

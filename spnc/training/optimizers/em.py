@@ -54,8 +54,9 @@ class _Em:
         self, iteration: int, parameters: Parameters, memory: Memory, counts: Counts | None
     ) -> tuple[Parameters, Memory]:
         del iteration
-        assert counts is not None
-        return m_step(self.fit.engine.program, parameters, counts, self.fit.smoothing), memory
+        engine = self.fit.engine
+        found = counts or engine.expected_counts(parameters, self.train)
+        return m_step(engine.program, parameters, found, self.fit.smoothing), memory
 
 
 @dataclass(frozen=True, eq=False)
