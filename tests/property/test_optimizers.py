@@ -82,7 +82,9 @@ def test_independent_columns_come_to_their_own_frequencies(way: str, alpha: floa
     graph = random_circuit(0, variables=4, depth=0, share=0.0)
     engine, start = opened("numpy", graph)
     columns = graph.graph["columns"]
-    table = Table(random_rows(5, columns, 60, 0.1))
+    values = random_rows(5, columns, 60, 0.1)
+    values[:40][values[:40] > 0.0] = 0.0  # mostly zeros: what a prior does can be seen
+    table = Table(values)
     found = fit(engine, start, table, steps(way, 150), Smoothing.of(alpha)).parameters
     for leaf, parameters in zip(engine.program.leaves, found.tables, strict=True):
         known = leaf.kind.probabilities(parameters, leaf.states)
@@ -165,6 +167,43 @@ def test_the_flat_view_loses_nothing(seed: int) -> None:
     view = Simplices.of(engine.program, Smoothing.of(0.0))
     back = view.parameters(view.probabilities(view.logits(start)), start)
     np.testing.assert_allclose(flat(back), flat(start), atol=1e-15)
+
+
+@pytest.mark.parametrize("schedule", ["constant", "inverse-sqrt", "cosine"])
+@pytest.mark.parametrize("rule", ["adam", "plain"])
+def test_steps_are_those_of_the_textbook(rule: str, schedule: str) -> None:
+    """Three steps on all rows, worked out with the formulas of Kingma & Ba."""
+    graph = random_circuit(7, variables=5, depth=3)
+    engine, start = opened("numpy", graph)
+    table = repeated_rows(7, graph.graph["columns"], 60, 0.1)
+    prior = Smoothing(weights=0.5, leaves=0.2)
+    view = Simplices.of(engine.program, prior)
+    logits, mean, squares = view.logits(start), 0.0, 0.0
+    for t in range(3):
+        p = view.probabilities(logits)
+        counts = engine.expected_counts(view.parameters(p, start), engine.load(table))
+        gradient = view.gradient(p, counts, float(table.weights.sum()))
+        mean = 0.8 * mean + 0.2 * gradient
+        squares = 0.9 * squares + 0.1 * gradient**2
+        direction = mean / (1 - 0.8 ** (t + 1))
+        if rule == "adam":
+            direction = direction / (np.sqrt(squares / (1 - 0.9 ** (t + 1))) + 1e-8)
+        shrunk = {"constant": 1.0, "inverse-sqrt": (t + 1) ** -0.5}
+        rate = 0.3 * shrunk.get(schedule, 0.5 + 0.5 * np.cos(np.pi * t / 3))
+        logits = logits + rate * direction
+    way = Sgd(
+        rule=rule,  # type: ignore[arg-type]
+        schedule=schedule,  # type: ignore[arg-type]
+        learning_rate=0.3,
+        momentum=0.8,
+        squares=0.9,
+        batch_rows=ALL_ROWS,
+        max_iterations=3,
+        stop=None,
+    )
+    found = fit(engine, start, table, way, prior).parameters
+    wanted = view.parameters(view.probabilities(logits), start)
+    assert flat(found) == pytest.approx(flat(wanted), abs=1e-9)
 
 
 @pytest.mark.parametrize(("rule", "seed"), [("adam", 4), ("plain", 4), ("adam", 5)])
