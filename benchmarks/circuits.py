@@ -26,12 +26,14 @@ from spnc.leaves.bernoulli import Bernoulli
 from spnc.pipeline import lower_graph
 from spnc.program import Parameters, Program
 from spnc.residuals import Forest
+from spnc.smoothing import Smoothing
 from spnc.spec.recipe import Component
 from spnc.streams import stream
 
 LEAF, SUM, PRODUCT = 0, 1, 2
 FALLBACK = "digits"
-SMOOTHING = 0.1  # keeps every p strictly between 0 and 1, without which some peers divide by zero
+# Keeps every p strictly between 0 and 1, without which some peers divide by zero.
+SMOOTHING = Smoothing.of(0.1)
 _BETA = 0.6
 
 

@@ -17,8 +17,9 @@ from benchmarks.spnc_worker import backend_named
 from benchmarks.steps import Steps
 from spnc.data.dataset import Dataset, Table
 from spnc.registry import BACKENDS
+from spnc.smoothing import Smoothing
 from spnc.streams import stream
-from spnc.training.optimizers.em import m_step
+from spnc.training.m_step import m_step
 
 
 class Case:
@@ -49,7 +50,7 @@ class Case:
 
     def _em(self, batch: Any) -> None:
         counts = self.engine.expected_counts(self.parameters, batch)
-        m_step(self.program, self.parameters, counts, 0.0)
+        m_step(self.program, self.parameters, counts, Smoothing.of(0.0))
 
 
 def by_rows(dataset: Dataset, source: Source, sizes: Sequence[int], fill: float) -> Curve:

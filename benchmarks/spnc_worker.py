@@ -14,7 +14,8 @@ from spnc.data.dataset import Table
 from spnc.program import Parameters
 from spnc.registry import BACKENDS
 from spnc.score import Score
-from spnc.training.optimizers.em import m_step
+from spnc.smoothing import Smoothing
+from spnc.training.m_step import m_step
 
 
 class Spnc:
@@ -60,7 +61,7 @@ class Spnc:
     def em(self) -> None:
         """Expected counts, then new parameters, without a prior: the peers have none."""
         counts = self.engine.expected_counts(self.parameters, self.batch)
-        self.parameters = m_step(self.engine.program, self.parameters, counts, 0.0)
+        self.parameters = m_step(self.engine.program, self.parameters, counts, Smoothing.of(0.0))
 
 
 def backend_named(text: str) -> Backend:

@@ -14,6 +14,7 @@ from spnc.garbage import uncollected
 from spnc.graph.nodes import Builder, Graph, Origin
 from spnc.learners import Lesson
 from spnc.residuals import Forest
+from spnc.smoothing import Smoothing
 from spnc.streams import stream
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def grow(
     components: Sequence[Component],
     dataset: Dataset,
     *,
-    smoothing: float,
+    smoothing: Smoothing,
     seed: int,
     sink: Sink,
     progress: Callable[[int, int], None] | None = None,

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from spnc import checkpoint
 from spnc.diagnostics import Sink
-from spnc.run import CHECKPOINT_FORMAT, RunFolder
+from spnc.run import RunFolder
 from spnc.training import Record
 
 # What reading a file that was changed can raise.
@@ -100,7 +101,7 @@ def _in_progress(folder: RunFolder) -> History:
 
     try:
         with safe_open(str(folder.checkpoint), framework="numpy") as file:
-            about = json.loads((file.metadata() or {})[CHECKPOINT_FORMAT])
+            about = json.loads((file.metadata() or {})[checkpoint.FORMAT])
     except SafetensorError as error:
         raise ValueError(str(error)) from error
     records = [Record(*row) for row in about["history"]]

@@ -21,18 +21,19 @@ _MOST_SYNTAX_ERRORS = 20
 _DEEPEST = 100  # brackets within brackets
 _STATEMENT = {  # how a line begins that begins a statement
     "recipe": re.compile(
-        r"\s*(?:spnc|model|data|forest|residual|optimize|backend|smoothing|seed|lock)\b(?!\s*=)"
+        r"\s*(?:spnc|model|data|forest|residual|optimize|backend|smoothing|prune|seed|lock)\b(?!\s*=)"
     ),
     "circuit": re.compile(r"\s*(?:(?:circuit|variables|root)\b|[A-Za-z_][\w.-]*\s*=)"),
 }
 _CIRCUIT = re.compile(r"^\s*(?:variables\s*\{|[\w.-]+\s*=\s*[\w.-]+\s*~)", re.MULTILINE)
 _AFTER = {  # the kinds of word that may follow a keyword
-    **dict.fromkeys(("spnc", "smoothing", "seed"), ("NUMBER",)),
+    **dict.fromkeys(("spnc", "seed"), ("NUMBER",)),
+    **dict.fromkeys(("prune", "lock"), ("LPAR",)),
     **dict.fromkeys(("residual", "optimize", "backend", "circuit", "root"), ("NAME",)),
     **dict.fromkeys(("forest", "variables"), ("LBRACE",)),
     "model": ("NAME", "STRING"),
     "data": ("SOURCE", "STRING", "LPAR", "SPLIT"),
-    "lock": ("LPAR",),
+    "smoothing": ("NUMBER", "LPAR"),
 }
 _BRACKETS = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|[()\[\]{}]""")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from spnc.backends import Backend
 from spnc.data.dataset import Dataset
 from spnc.data.load import load
 from spnc.diagnostics import Sink
+from spnc.fitting import Fitting
 from spnc.forest import crown, grow
 from spnc.garbage import uncollected
 from spnc.graph.nodes import Graph
@@ -32,7 +33,7 @@ from spnc.residuals import Linking
 from spnc.score import Score
 from spnc.spec.recipe import Recipe
 from spnc.streams import stream
-from spnc.training import Fit, Fitted, State
+from spnc.training import Fitted, State
 from spnc.warm_up import warm_up
 from spnc.watch import Watch
 
@@ -134,32 +135,19 @@ def train_compiled(
     seconds = dict(compiled.seconds)
     backend = recipe.backend.resolved()
 
-    def monitor(state: State) -> None:
-        if keep is not None:
-            keep(state)
-        watch.iteration(state.history[-1], state.best_iteration)
-
     watch.stage("preparing the backend")
     with _timed(seconds, "prepare"):
         backend.prepare(compiled.program, watch.progress)
 
     watch.stage("training")
-    watch.training(recipe.optimizer)
     with _timed(seconds, "train"):
         distinct = {name: table.distinct() for name, table in splits.items()}
-        fit = Fit(
-            backend.open(compiled.program),
-            compiled.parameters,
-            distinct["train"],
-            distinct.get("valid"),
-            recipe.smoothing,
-            sink,
-            resume,
-            monitor,
-        )
-        fitted = recipe.optimizer.fit(fit)
+        fitting = Fitting(recipe, backend, distinct, sink, watch, keep)
+        outcome = fitting.run(compiled.program, compiled.parameters, resume)
         sink.stop()
-        assert fitted is not None
+        assert outcome is not None
+        fitted = outcome.fitted
+        compiled = replace(compiled, program=outcome.program)
         model = _model(compiled, fitted.parameters, backend).finished()
 
     watch.stage("evaluating")
@@ -181,6 +169,7 @@ def train_compiled(
             "kept": fitted.kept,
             "kept_iteration": fitted.kept_iteration,
         },
+        **({"prune": outcome.pruning} if outcome.pruning is not None else {}),
         "seconds": {name: round(value, 3) for name, value in seconds.items()},
         "backend": backend.plugin_name,
         "seed": recipe.seed,

@@ -47,6 +47,9 @@ class Options:
     """Base of everything a spec can set. `spans` says where each given field was written."""
 
     plugin_name: ClassVar[str] = ""
+    # Fields that a bare number in place of the whole stands for, each with that value. They are
+    # of one type and one range, so that one message about the number is enough.
+    one_number_for: ClassVar[tuple[str, ...]] = ()
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
 
     def span_of(self, name: str) -> Span | None:
@@ -67,6 +70,11 @@ class Options:
 
         The data is None where it cannot be had.
         """
+
+    def as_number(self) -> Any | None:
+        """The number that stands for the whole, if there is one."""
+        values = {getattr(self, name) for name in self.one_number_for}
+        return values.pop() if len(values) == 1 else None
 
     @classmethod
     def summary(cls) -> str:

@@ -13,22 +13,18 @@ import time
 from dataclasses import dataclass, fields, replace
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from spnc.atomic import write_bytes, write_text
+from spnc.checkpoint import read_state, state_bytes
 from spnc.diagnostics import Sink
 from spnc.lock import recipe_text, versions
 from spnc.pipeline import Compiled, Trained
-from spnc.program import Parameters
 from spnc.spec.recipe import Lock, Recipe
 from spnc.spec.relocate import relocated
 from spnc.spec.write_yaml import write_yaml
 from spnc.training import Record, State
 
 CHECKPOINT_SECONDS = 30.0
-CHECKPOINT_FORMAT = "spnc-checkpoint"
 
 
 @dataclass(eq=False)
@@ -78,7 +74,7 @@ class RunFolder:
             return False
         self._saved_at = time.monotonic()
         try:
-            write_bytes(self.checkpoint, _state_bytes(self.latest, self.fingerprint))
+            write_bytes(self.checkpoint, state_bytes(self.latest, self.fingerprint))
         except OSError as error:
             if not any(d.code == "W403" for d in self.sink.diagnostics):
                 reason = error.strerror or str(error)
@@ -116,7 +112,7 @@ class RunFolder:
 
         a run that was broken off before its first iteration has a lock file and nothing else.
         """
-        from safetensors import SafetensorError, safe_open
+        from safetensors import SafetensorError
 
         where = str(self.checkpoint)
         if not self.checkpoint.is_file():
@@ -131,11 +127,7 @@ class RunFolder:
             )
             return None
         try:
-            with safe_open(where, framework="numpy") as file:
-                about = json.loads((file.metadata() or {})[CHECKPOINT_FORMAT])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            same = about["fingerprint"] == _fingerprint(compiled)
-            state = _state_from(about, tensors, compiled.parameters) if same else None
+            state = read_state(self.checkpoint, _fingerprint(compiled), compiled.parameters)
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
             sink.error(
                 "E403",
@@ -176,42 +168,6 @@ def _fingerprint(compiled: Compiled) -> str:
     for leaf, table in zip(compiled.program.leaves, compiled.parameters.tables, strict=True):
         sha.update(leaf.distribution.encode() + leaf.variables.tobytes() + table.tobytes())
     return sha.hexdigest()
-
-
-def _state_bytes(state: State, fingerprint: str) -> bytes:
-    from safetensors.numpy import save
-
-    tensors = {"weights": state.parameters.weights, "best.weights": state.best.weights}
-    for i, table in enumerate(state.parameters.tables):
-        tensors[f"tables.{i}"] = np.ascontiguousarray(table)
-    for i, table in enumerate(state.best.tables):
-        tensors[f"best.tables.{i}"] = np.ascontiguousarray(table)
-    about = {
-        "fingerprint": fingerprint,
-        "best_iteration": state.best_iteration,
-        "history": [[getattr(r, f.name) for f in fields(Record)] for r in state.history],
-    }
-    return save(tensors, metadata={CHECKPOINT_FORMAT: json.dumps(about)})
-
-
-def _state_from(about: dict[str, Any], tensors: dict[str, Any], like: Parameters) -> State:
-    """The state in a checkpoint, whose arrays must be shaped as the program's parameters are."""
-
-    def parameters(prefix: str) -> Parameters:
-        tables = tuple(tensors[f"{prefix}tables.{i}"] for i in range(len(like.tables)))
-        found = Parameters(tensors[f"{prefix}weights"], tables)
-        pairs = [(found.weights, like.weights), *zip(tables, like.tables, strict=True)]
-        if any(a.shape != b.shape or a.dtype != b.dtype for a, b in pairs):
-            raise ValueError("its arrays do not have the shape of the circuit's parameters")
-        return found
-
-    history = tuple(Record(*row) for row in about["history"])
-    numbers = [about["best_iteration"], *(v for row in about["history"] for v in row)]
-    if not all(v is None or isinstance(v, int | float) for v in numbers):
-        raise ValueError("its history is not made of numbers")
-    if not 0 <= about["best_iteration"] < len(history):
-        raise ValueError("its best iteration is not in its history")
-    return State(parameters(""), parameters("best."), about["best_iteration"], history)
 
 
 def _history_text(history: tuple[Record, ...]) -> str:

@@ -1,16 +1,37 @@
-"""The one smoothing policy: learners and EM turn counts into probabilities here and nowhere else.
+"""The one smoothing policy: learners and optimisers turn counts into probabilities here only.
 
 `smoothing: a` in a spec is a symmetric Dirichlet prior with parameter 1 + a on the weights of
 every sum and on the outcomes of every leaf: `a` pseudo-rows are added to each alternative.
+`smoothing: {weights: a, leaves: b}` has one such number for sums and another for leaves.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.registry import Options, option
+
 Floats = NDArray[np.float64]
 SUM_TOLERANCE = 1e-9  # how far from one a sum of probabilities may be
+
+
+@dataclass(frozen=True, kw_only=True)
+class Smoothing(Options):
+    """Pseudo-rows added to every alternative; one number stands for both."""
+
+    one_number_for: ClassVar[tuple[str, ...]] = ("weights", "leaves")
+
+    weights: float = option(0.1, "pseudo-rows added to every child of a sum", min=0)
+    leaves: float = option(0.1, "pseudo-rows added to every outcome of a leaf", min=0)
+
+    @classmethod
+    def of(cls, alpha: float) -> Smoothing:
+        """The same number for sums and leaves."""
+        return cls(weights=alpha, leaves=alpha)
 
 
 def smoothed(counts: Floats, alpha: float, fallback: Floats) -> Floats:

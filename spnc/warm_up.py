@@ -15,12 +15,13 @@ from spnc.lift import lift
 from spnc.lower import lower_with_numbers
 from spnc.passes.share import share_tied
 from spnc.residuals import Forest
-from spnc.training.optimizers.em import m_step
+from spnc.smoothing import Smoothing
+from spnc.training.m_step import m_step
 
 
 @uncollected()
 def warm_up(
-    forest: Forest, train: Table, smoothing: float, backend: Backend, iterations: int
+    forest: Forest, train: Table, smoothing: Smoothing, backend: Backend, iterations: int
 ) -> None:
     """So many iterations on the plain forest; the parameters of its nodes are changed in place."""
     if iterations == 0:

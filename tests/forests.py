@@ -10,6 +10,7 @@ from spnc.diagnostics import Sink
 from spnc.forest import grow
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.residuals import Forest, Linking
+from spnc.smoothing import Smoothing
 from spnc.spec.recipe import Component
 from spnc.warm_up import warm_up
 from tests.circuits import random_columns, random_rows
@@ -30,7 +31,7 @@ def small_forest(seed: int, components: int = 3, variables: int = 5) -> tuple[Fo
     forest = grow(
         [Component(learner=learner, count=components)],
         dataset,
-        smoothing=0.1,
+        smoothing=Smoothing.of(0.1),
         seed=seed,
         sink=Sink(),
     )
@@ -45,5 +46,7 @@ def linking(forest: Forest, dataset: Dataset, seed: int = 0, sink: Sink | None =
         np.random.default_rng(seed),
         sink if sink is not None else Sink(),
         lambda *_: None,
-        lambda iterations: warm_up(forest, dataset.train, 0.1, NumpyBackend(), iterations),
+        lambda iterations: warm_up(
+            forest, dataset.train, Smoothing.of(0.1), NumpyBackend(), iterations
+        ),
     )

@@ -10,12 +10,13 @@ from spnc.data.dataset import Column, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph
 from spnc.learners import Learner, Lesson
+from spnc.smoothing import Smoothing
 
 
 def lesson_on(columns: Sequence[Column], table: Table, seed: int = 0, alpha: float = 0.1) -> Lesson:
     """What a learner would be given."""
     rng = np.random.default_rng(seed)
-    return Lesson(tuple(columns), table, alpha, rng, Builder(columns), Sink())
+    return Lesson(tuple(columns), table, Smoothing.of(alpha), rng, Builder(columns), Sink())
 
 
 def learn(

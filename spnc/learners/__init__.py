@@ -10,6 +10,7 @@ import numpy as np
 from spnc.data.dataset import Column, Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder
+from spnc.smoothing import Smoothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +19,7 @@ class Lesson:
 
     columns: tuple[Column, ...]
     table: Table
-    smoothing: float
+    smoothing: Smoothing
     rng: np.random.Generator
     builder: Builder  # where the learner adds its nodes
     sink: Sink  # where it reports what it cannot use

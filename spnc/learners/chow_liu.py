@@ -94,7 +94,7 @@ def draw_tree(
         sketch.leaves(hook, block)
         return
     pairs = pairs if pairs is not None else slice_counts(lesson, block)
-    information = mutual_information(pairs, lesson.smoothing)
+    information = mutual_information(pairs, lesson.smoothing.leaves)
     # From the column that says most about all others: the tree is less deep from there.
     root = int(np.argmax(information.sum(axis=1)))
     below: list[list[int]] = [[] for _ in block.columns]
@@ -154,7 +154,7 @@ class _Tree:
         own = self._lesson.columns[variable]
         leaf = leaf_class(own.kind)
         fallback = np.tile(leaf.uniform(own.states), (len(counts), 1))
-        table = leaf.estimate(counts, self._lesson.smoothing, fallback)
+        table = leaf.estimate(counts, self._lesson.smoothing.leaves, fallback)
         origin = self._lesson.builder.origin
         for hook, row, rows in zip(given, table, counts.sum(axis=1).tolist(), strict=True):
             self._sketch.leaf(hook, Leaf(variable, leaf.from_row(row), rows, origin))

@@ -126,7 +126,8 @@ class HiddenChowLiu(Options):
         """The tree of most mutual information after noise, hung from its root."""
         columns, rng = lesson.columns, lesson.rng
         with threadpool_limits(limits=1):  # sums of weights that are no whole numbers vary else
-            affinity = mutual_information(pair_counts(columns, lesson.table), lesson.smoothing)
+            pairs = pair_counts(columns, lesson.table)
+            affinity = mutual_information(pairs, lesson.smoothing.leaves)
         chance = np.triu(rng.uniform(-1.0, 1.0, affinity.shape), 1)
         edges = maximum_spanning_tree(affinity * (1.0 + self.noise * (chance + chance.T)))
         root = _centre(edges) if self.root == "centre" else int(rng.integers(len(columns)))

@@ -59,7 +59,8 @@ class StartingLeaves:
         pull = self._pull * (1.0 - 1.0 / count)
         counts = ((1.0 - pull) * known.share + pull * picked) * (known.rows / count)
         fallback = np.tile(leaf.uniform(column.states), (count, 1))
-        return [leaf.from_row(row) for row in leaf.estimate(counts, lesson.smoothing, fallback)]
+        found = leaf.estimate(counts, lesson.smoothing.leaves, fallback)
+        return [leaf.from_row(row) for row in found]
 
     def _column(self, variable: int) -> _Known:
         if variable not in self._known:
@@ -84,7 +85,7 @@ def starting_weights(
     draws = lesson.rng.dirichlet(np.full(fan, concentration), size=len(rows))
     if len(rows) == fan:
         draws = (1.0 - stay) * draws + stay * np.eye(fan)
-    return smoothing.smoothed(draws * rows[:, None], lesson.smoothing, draws)
+    return smoothing.smoothed(draws * rows[:, None], lesson.smoothing.weights, draws)
 
 
 def shared_out(rows: Floats, weights: Floats) -> Floats:

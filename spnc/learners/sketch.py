@@ -97,9 +97,10 @@ class Sketch:
         lesson, starts = self._lesson, np.array(self._starts)
         counts = np.array(self._shares)
         uniform = np.repeat(1.0 / np.diff(starts), np.diff(starts))
-        weights = smoothing.smoothed_segments(counts, starts, lesson.smoothing, uniform).tolist()
+        prior = lesson.smoothing
+        weights = smoothing.smoothed_segments(counts, starts, prior.weights, uniform).tolist()
         fitted = (
-            fit_leaves(lesson.columns, lesson.table, self._blocks, lesson.smoothing)
+            fit_leaves(lesson.columns, lesson.table, self._blocks, prior.leaves)
             if self._blocks
             else iter(())
         )

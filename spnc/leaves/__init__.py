@@ -59,6 +59,14 @@ class Distribution(Protocol):
         ...
 
     @staticmethod
+    def from_probabilities(probabilities: Floats, table: Floats) -> Floats:
+        """The table of leaves with these probabilities, `[leaf, state]`.
+
+        A distribution with nothing to learn answers `table`, the one in use.
+        """
+        ...
+
+    @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
         """log p(value) for `values[leaf, row]`; zero where the value is missing."""
         ...

@@ -62,6 +62,12 @@ class Bernoulli:
         return np.concatenate([1.0 - table, table], axis=1)
 
     @staticmethod
+    def from_probabilities(probabilities: Floats, table: Floats) -> Floats:
+        """The probabilities of 1."""
+        del table
+        return probabilities[:, 1:]
+
+    @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
         """Zero where the value is missing."""
         p = table[:, :1]

@@ -24,7 +24,16 @@ _NONE_WORDS = ("none", "null", "~", "")
 
 
 def bind(cls: type[O], tree: Tree, at: Span, sink: Sink) -> O | None:
-    """The options that a mapping holds, or None after reporting every problem. `at` is its key."""
+    """The options that a mapping holds, or None after reporting every problem. `at` is its key.
+
+    A bare number in place of the mapping, or before it (`--set smoothing.weights=1` over
+    `smoothing: 0.1`), is the value of every option that the class says it stands for.
+    """
+    if cls.one_number_for:
+        spelt_out = _spelt_out(cls, tree, at, sink)
+        if spelt_out is None:
+            return None
+        tree = spelt_out
     if not isinstance(tree, Mapping):
         inline = next((f.rule.registry for f in fields_of(cls).values() if f.rule.inline), None)
         fields = fields_of(cls)
@@ -36,6 +45,19 @@ def bind(cls: type[O], tree: Tree, at: Span, sink: Sink) -> O | None:
         _wrong_type("options with their values", tree, sink, help)
         return None
     return _Binder(cls, tree, at, sink).bind()
+
+
+def _spelt_out(cls: type[Options], tree: Tree, at: Span, sink: Sink) -> Tree | None:
+    """A bare number as the mapping it stands for, or None after reporting what is wrong with it."""
+    number = tree.head if isinstance(tree, Mapping) else tree
+    if not isinstance(number, Scalar):
+        return tree
+    field = fields_of(cls)[cls.one_number_for[0]]
+    if _convert(field.type, field.rule, number, at, sink) is FAILED:
+        return None
+    given = tree.entries if isinstance(tree, Mapping) else ()
+    others = [n for n in cls.one_number_for if all(e.key != n for e in given)]
+    return Mapping((*given, *(Entry(n, at, number) for n in others)), tree.span)
 
 
 class _Binder(typing.Generic[O]):

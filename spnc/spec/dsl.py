@@ -46,10 +46,10 @@ class _Reader:
             value = self.data(item)
         elif kind == "forest":
             value = Sequence(tuple(self.entry(e) for e in item.children), span)
-        elif kind == "lock":
-            value = Mapping(self.arguments(item.children[0]), span)
+        elif isinstance(given := item.children[0], lark.Tree) and given.data == "arguments":
+            value = Mapping(self.arguments(given), span)
         else:
-            value = self.value(item.children[0])
+            value = self.value(given)
         return Entry(key, key_span, value)
 
     def data(self, item: lark.Tree[Any]) -> Mapping:

@@ -51,6 +51,8 @@ def outline(options: Options, full: bool, name_key: str = "") -> Group:
 
 
 def _plain(value: Any, registry: Any, full: bool) -> Any:
+    if isinstance(value, Options) and value.as_number() is not None:
+        return value.as_number()
     if isinstance(value, Options):
         return outline(value, full, registry.key if registry is not None else "")
     if isinstance(value, tuple):

@@ -19,7 +19,9 @@ from spnc.registry import (
     option,
 )
 from spnc.residuals import Residual
+from spnc.smoothing import Smoothing
 from spnc.training import Optimizer
+from spnc.training.prune import Prune
 
 VERSION = 1
 
@@ -56,10 +58,11 @@ class Recipe(Options):
     residual: Residual = choice(
         RESIDUALS, "none", "how residual links are drawn between components"
     )
-    smoothing: float = option(
-        0.1, "pseudo-rows added to every alternative of every sum and leaf", min=0
+    smoothing: Smoothing = option(
+        Smoothing(), "pseudo-rows added to every alternative of every sum and leaf"
     )
     optimizer: Optimizer = choice(OPTIMIZERS, "em", "how parameters are fitted")
+    prune: Prune | None = option(None, "edges to drop after training, before fitting once more")
     backend: Backend = choice(BACKENDS, "auto", "what does the computing")
     seed: int = option(0, "the seed of all randomness in learning", min=0)
 

@@ -17,7 +17,9 @@ from spnc.registry import (
     fields_of,
     optional_type,
 )
+from spnc.smoothing import Smoothing
 from spnc.spec.recipe import Component, Lock, Recipe
+from spnc.training.prune import Prune
 
 _HEAD = """# Spec reference
 
@@ -36,6 +38,8 @@ def reference() -> str:
 
     parts = [_HEAD, _section("The spec", Recipe), _section("`data`", DataOptions)]
     parts.append(_section("An entry of `forest`", Component))
+    parts.append(_section("`smoothing`", Smoothing))
+    parts.append(_section("`prune`", Prune))
     registries: list[Registry[Any]] = [LEARNERS, RESIDUALS, OPTIMIZERS, STOPS, BACKENDS]
     for registry in registries:
         parts.append(f"## Every {registry.kind}\n\nChosen under the key `{registry.key}`.\n")
@@ -77,6 +81,8 @@ def _type_name(kind: Any) -> str:
         inner = _type_name(kinds[0])
         many = inner if inner.endswith("s") else f"{inner}s"
         return f"list of {many}" if kinds[-1] is Ellipsis else f"{len(kinds)} {many}"
+    if isinstance(kind, type) and issubclass(kind, Options) and kind.one_number_for:
+        return "number or mapping"
     return "mapping"
 
 
@@ -101,6 +107,8 @@ def _default(field: Field) -> str:
     value = field.default
     if value is None:
         return "none"
+    if isinstance(value, Options) and value.as_number() is not None:
+        value = value.as_number()
     if isinstance(value, Options):
         return f"`{value.plugin_name}`"
     if isinstance(value, tuple):

@@ -87,7 +87,10 @@ def _choice(field: Field, registry: Registry[Any]) -> dict[str, Any]:
 def _value(kind: Any, field: Field) -> dict[str, Any]:
     origin = typing.get_origin(kind)
     if isinstance(kind, type) and issubclass(kind, Options):
-        return _object(kind)
+        if not kind.one_number_for:
+            return _object(kind)
+        number = fields_of(kind)[kind.one_number_for[0]]
+        return {"anyOf": [_value(number.type, number), _object(kind)]}
     if origin is typing.Literal:
         words = typing.get_args(kind)
         # Many readers of YAML take a bare `yes` or `no` for a truth value.

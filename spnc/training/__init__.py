@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from spnc.backends import Engine
 from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
-from spnc.program import Parameters
+from spnc.program import Floats, Parameters
+from spnc.smoothing import Smoothing
+
+# What an optimiser carries from one iteration to the next besides the parameters, by name.
+# Numbers that follow from the iteration, and random numbers, are made anew and not kept.
+Memory = Mapping[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,34 +24,10 @@ class Record:
     iteration: int
     train: float  # average log-likelihood of the possible training rows
     train_impossible: float
-    objective: float  # summed log-likelihood plus log prior: what never falls
+    objective: float  # summed log-likelihood plus log prior: what EM on all rows never lowers
     valid: float | None
     valid_impossible: float | None
     seconds: float  # since training began
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """Where training stands: enough to go on from, to the same bits."""
-
-    parameters: Parameters
-    best: Parameters
-    best_iteration: int
-    history: tuple[Record, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """What an optimiser is given."""
-
-    engine: Engine
-    start: Parameters
-    train: Table
-    valid: Table | None
-    smoothing: float
-    sink: Sink
-    resume: State | None = None
-    monitor: Callable[[State], None] | None = None  # called after every iteration
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +39,33 @@ class Fitted:
     stopped: str  # which rule ended training
     kept: str  # which parameters were kept: "best on valid" or "last"
     kept_iteration: int
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where training stands: enough to go on from, to the same bits."""
+
+    parameters: Parameters
+    best: Parameters
+    best_iteration: int
+    history: tuple[Record, ...]
+    memory: Memory = field(default_factory=dict)
+    earlier: Fitted | None = None  # the fit before pruning, when this is the one after
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What an optimiser is given."""
+
+    engine: Engine
+    start: Parameters
+    train: Table
+    valid: Table | None
+    smoothing: Smoothing
+    sink: Sink
+    seed: int = 0  # of the random streams: those of an iteration depend on nothing else
+    resume: State | None = None
+    monitor: Callable[[State], None] | None = None  # called after every iteration
 
 
 class Optimizer(Protocol):

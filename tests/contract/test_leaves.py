@@ -108,6 +108,20 @@ def test_without_counts_and_prior_the_parameters_stay(name: str) -> None:
 
 
 @every_leaf
+@given(seed=SEEDS)
+def test_probabilities_make_the_same_table_again(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    leaf = LEAVES[name]
+    states = states_of(leaf, rng)
+    table = random_table(leaf, rng, states)
+    again = leaf.from_probabilities(leaf.probabilities(table, states), table)
+    assert again.shape == table.shape
+    assert again == pytest.approx(table)
+    other = leaf.from_probabilities(rng.dirichlet(np.ones(states), size=4), table)
+    assert leaf.is_valid(other, states)
+
+
+@every_leaf
 def test_a_row_of_parameters_makes_the_same_leaf_again(name: str) -> None:
     leaf = LEAVES[name]
     one = leaf.from_row(np.array(leaf.uniform(2)))

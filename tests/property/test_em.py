@@ -13,6 +13,7 @@ from spnc.api import read_thing
 from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
 from spnc.lower import lower
+from spnc.smoothing import Smoothing
 from spnc.training import Fit, Fitted, State
 from spnc.training.optimizers.em import Em
 from spnc.training.stops.variance import Variance
@@ -28,7 +29,8 @@ def fit(
     engine, parameters = opened(backend, graph)  # type: ignore[arg-type]
     sink = Sink()
     options = {"valid": None, **more}
-    found = em.fit(Fit(engine, parameters, Table(rows), smoothing=alpha, sink=sink, **options))  # type: ignore[arg-type]
+    prior = Smoothing.of(alpha)
+    found = em.fit(Fit(engine, parameters, Table(rows), smoothing=prior, sink=sink, **options))  # type: ignore[arg-type]
     sink.stop()
     assert found is not None
     return found

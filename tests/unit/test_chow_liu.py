@@ -24,6 +24,7 @@ from spnc.mutual_information import maximum_spanning_tree, mutual_information, p
 from spnc.passes import BEFORE_TRAINING, run
 from spnc.pipeline import lower_graph
 from spnc.registry import BACKENDS
+from spnc.smoothing import Smoothing
 from spnc.training.optimizers.em import m_step
 from tests.circuits import all_states, probability, random_columns, random_rows
 
@@ -41,7 +42,7 @@ def learn(
 ) -> Graph:
     builder = Builder(columns)
     rng = np.random.default_rng(seed)
-    lesson = Lesson(tuple(columns), table, alpha, rng, builder, Sink())
+    lesson = Lesson(tuple(columns), table, Smoothing.of(alpha), rng, builder, Sink())
     builder.graph.graph["root"] = (learner or ChowLiu()).learn(lesson)
     return builder.graph
 

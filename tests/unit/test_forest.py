@@ -17,6 +17,7 @@ from spnc.learners.circuit import Circuit
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.pipeline import lower_graph
 from spnc.residuals import Forest
+from spnc.smoothing import Smoothing
 from spnc.spec.recipe import Component
 from tests.circuits import node_link_leaf
 
@@ -27,7 +28,7 @@ DATA = Dataset("made", COLUMNS, {"train": Table(VALUES)})
 
 def grown(*components: Component, seed: int = 1) -> Forest:
     sink = Sink()
-    forest = grow(components, DATA, smoothing=0.1, seed=seed, sink=sink)
+    forest = grow(components, DATA, smoothing=Smoothing.of(0.1), seed=seed, sink=sink)
     sink.stop()
     return forest
 

@@ -11,6 +11,7 @@ from spnc.cli import main
 from spnc.data.options import DataOptions
 from spnc.diagnostics import Sink, Source
 from spnc.registry import LEARNERS
+from spnc.smoothing import Smoothing
 from spnc.spec.read import recipe_from
 from spnc.spec.recipe import Component, Recipe
 from spnc.spec.write_dsl import write_dsl
@@ -154,7 +155,7 @@ def test_odd_texts_are_quoted_where_they_have_to_be(text: str, to: str) -> None:
 def test_numbers_keep_every_bit(number: float, to: str) -> None:
     forest = (Component(learner=LEARNERS["extra-spn"]()),)
     data = DataOptions(source="builtin:asia")
-    recipe = Recipe(model="m", data=data, forest=forest, smoothing=number)
+    recipe = Recipe(model="m", data=data, forest=forest, smoothing=Smoothing.of(number))
     assert read(write(recipe, to), to) == recipe
 
 

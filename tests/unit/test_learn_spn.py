@@ -25,6 +25,7 @@ from spnc.learners.clustering import HardEm, kmeans
 from spnc.learners.independence import g_test, groups
 from spnc.learners.learn_spn import LearnSpn
 from spnc.mutual_information import pair_counts
+from spnc.smoothing import Smoothing
 from tests.circuits import all_states, probability, random_columns, random_rows
 
 SEEDS = st.integers(0, 10**6)
@@ -38,7 +39,7 @@ def learn(
 ) -> Graph:
     builder = Builder(columns)
     rng = np.random.default_rng(seed)
-    lesson = Lesson(tuple(columns), table, alpha, rng, builder, Sink())
+    lesson = Lesson(tuple(columns), table, Smoothing.of(alpha), rng, builder, Sink())
     builder.graph.graph["root"] = learner.learn(lesson)
     return builder.graph
 

@@ -16,6 +16,7 @@ from spnc.diagnostics import Sink
 from spnc.language import opens_circuit
 from spnc.spec.read import read_recipe
 from spnc.spec.recipe import Recipe
+from spnc.training.optimizers.em import Em
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = ROOT / "specs"
@@ -87,8 +88,11 @@ def test_a_small_spec_compiles_and_trains(name: str) -> None:
     run = spnc.train(spec(name), ["optimizer.max_iterations=2", *small])
     assert run.model.name == Path(name).name
     assert np.isfinite(run.scores["train"].average)
-    objectives = [record.objective for record in run.fitted.history]
-    assert objectives == sorted(objectives)
+    recipe = recipe_of(spec(name))
+    plain_em = isinstance(recipe.optimizer, Em) and recipe.optimizer.dropout == 0.0
+    if plain_em and recipe.prune is None:
+        objectives = [record.objective for record in run.fitted.history]
+        assert objectives == sorted(objectives)
 
 
 @pytest.mark.parametrize("name", [name for name in PAPER if name.endswith("-rspf3")])

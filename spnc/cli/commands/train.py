@@ -121,6 +121,10 @@ def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
         ["split", "rows", "avg log-likelihood", "impossible rows"],
         [(s, m["rows"], m["avg_ll"], m["impossible_rows"]) for s, m in metrics["splits"].items()],
     )
+    pruned = []
+    if "prune" in metrics:
+        edges, kept = metrics["prune"]["edges"], metrics["prune"]["kept"]
+        pruned = [f"pruned from {edges['before']:,} to {edges['after']:,} edges; kept: {kept}"]
     lines = [
         f"{name}: {model['nodes']:,} nodes, {model['edges']:,} edges, {model['layers']} layers, "
         f"{model['parameters']:,} parameters",
@@ -129,6 +133,7 @@ def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
         "",
         f"{fit['method']} stopped by {fit['stopped']} after {fit['iterations']} iterations; "
         f"kept: {fit['kept']}, iteration {fit['kept_iteration']}",
+        *pruned,
         f"{duration(seconds['total'])} on {metrics['backend']}, seed {metrics['seed']}; "
         f"written to {path}",
     ]

@@ -1,0 +1,27 @@
+"""From expected counts to parameters, and the prior that both EM and gradients climb with."""
+
+from __future__ import annotations
+
+from spnc import smoothing
+from spnc.program import Parameters, Program
+from spnc.score import Counts
+from spnc.smoothing import Smoothing
+
+
+def m_step(program: Program, old: Parameters, counts: Counts, prior: Smoothing) -> Parameters:
+    """The parameters that maximise the expected log-likelihood plus the log prior."""
+    starts = program.weight_starts
+    weights = smoothing.smoothed_segments(counts.weights, starts, prior.weights, old.weights)
+    tables = tuple(
+        leaf.kind.estimate(statistics, prior.leaves, table)
+        for leaf, statistics, table in zip(program.leaves, counts.tables, old.tables, strict=True)
+    )
+    return Parameters(weights, tables)
+
+
+def log_prior(program: Program, parameters: Parameters, prior: Smoothing) -> float:
+    """The log prior density of all parameters, up to a constant."""
+    tables = zip(program.leaves, parameters.tables, strict=True)
+    return smoothing.log_prior(parameters.weights, prior.weights) + sum(
+        leaf.kind.log_prior(table, prior.leaves) for leaf, table in tables
+    )

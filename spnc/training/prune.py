@@ -1,0 +1,63 @@
+"""Pruning after training: edges that hardly any training row flows through are dropped.
+
+The flow of a sum's edge is its expected count over the training rows; divided by their weight, it
+is the share of the data that the edge explains. The children of a sum that remain share anew in
+proportion to their weights, and parameters are fitted once more from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spnc.program import Parameters, Program
+from spnc.registry import Options, option
+from spnc.score import Counts
+from spnc.training import Record
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prune(Options):
+    """Edges dropped after training; what remains is fitted once more."""
+
+    flow_below: float = option(
+        doc="the share of the training rows that an edge of a sum has to explain, or it is dropped",
+        above=0,
+        below=1,
+    )
+    most_loss: float | None = option(
+        None,
+        "the whole circuit is kept if the smaller one's average log-likelihood, on validation "
+        "rows or else training rows, is lower by more than this; none: the smaller one is kept",
+        min=0,
+    )
+
+    def thinned(self, program: Program, parameters: Parameters, counts: Counts) -> Parameters:
+        """The parameters with weight zero on every edge to be dropped.
+
+        `counts` are the expected counts of the training rows. A sum keeps its strongest child.
+        """
+        if program.slots == 0:
+            return parameters
+        starts, sizes = program.weight_starts[:-1], np.diff(program.weight_starts)
+        strongest = np.repeat(np.maximum.reduceat(counts.weights, starts), sizes)
+        weak = counts.weights < self.flow_below * counts.score.possible
+        drop = weak & (counts.weights < strongest)
+        if not drop.any():
+            return parameters
+        weights = np.where(drop, 0.0, parameters.weights)
+        weights /= np.repeat(np.add.reduceat(weights, starts), sizes)
+        return Parameters(weights, parameters.tables)
+
+    def accepts(self, whole: Record, pruned: Record) -> bool:
+        """Whether the smaller circuit is good enough."""
+        if self.most_loss is None:
+            return True
+        if whole.valid is None or pruned.valid is None:
+            before, after = whole.train, pruned.train
+            more_impossible = pruned.train_impossible > whole.train_impossible
+        else:
+            before, after = whole.valid, pruned.valid
+            more_impossible = (pruned.valid_impossible or 0) > (whole.valid_impossible or 0)
+        return not more_impossible and after >= before - self.most_loss

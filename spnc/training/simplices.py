@@ -1,0 +1,76 @@
+"""All parameters as one flat list of probabilities, in groups that each add up to one.
+
+A group is the weights of a sum, or the states of a leaf. With p = softmax(t) in every group, the
+gradient of the log-likelihood with respect to t comes from the expected counts c that EM uses:
+d/dt_k = c_k - p_k · Σc. With the Dirichlet prior, its pseudo-counts are added to c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spnc.program import Floats, Ints, Parameters, Program
+from spnc.score import Counts
+from spnc.smoothing import Smoothing
+
+# With a prior nothing is impossible, and a softmax cannot leave zero: a zero begins from here.
+_ALMOST_ZERO = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Simplices:
+    """The flat view of a program's parameters."""
+
+    program: Program
+    starts: Ints  # where each group begins
+    sizes: Ints
+    prior: Floats  # pseudo-rows, by entry
+
+    @staticmethod
+    def of(program: Program, prior: Smoothing) -> Simplices:
+        """The view, with this prior."""
+        weight_sizes = np.diff(program.weight_starts)
+        leaf_sizes = [np.full(len(t), t.states, dtype=np.int64) for t in program.leaves]
+        sizes = np.concatenate([weight_sizes, *leaf_sizes])
+        entries = int(sizes.sum())
+        pseudo = np.repeat([prior.weights, prior.leaves], [program.slots, entries - program.slots])
+        return Simplices(program, np.cumsum(sizes) - sizes, sizes, pseudo)
+
+    @property
+    def entries(self) -> int:
+        """The length of the flat list."""
+        return len(self.prior)
+
+    def logits(self, parameters: Parameters) -> Floats:
+        """log p of everything; -inf stands for a zero that has to stay one."""
+        tables = zip(self.program.leaves, parameters.tables, strict=True)
+        parts = [leaf.kind.probabilities(t, leaf.states).reshape(-1) for leaf, t in tables]
+        p = np.concatenate([parameters.weights, *parts])
+        with np.errstate(divide="ignore"):
+            return np.log(np.where(self.prior > 0.0, np.maximum(p, _ALMOST_ZERO), p))
+
+    def probabilities(self, logits: Floats) -> Floats:
+        """The softmax of every group."""
+        p: Floats = np.exp(logits - np.repeat(np.maximum.reduceat(logits, self.starts), self.sizes))
+        p /= np.repeat(np.add.reduceat(p, self.starts), self.sizes)
+        return p
+
+    def parameters(self, probabilities: Floats, old: Parameters) -> Parameters:
+        """The parameters with these probabilities; leaves with nothing to learn as they were."""
+        tables, start = [], self.program.slots
+        for leaf, table in zip(self.program.leaves, old.tables, strict=True):
+            stop = start + len(leaf) * leaf.states
+            own = probabilities[start:stop].reshape(len(leaf), leaf.states)
+            tables.append(leaf.kind.from_probabilities(own, table))
+            start = stop
+        return Parameters(probabilities[: self.program.slots], tuple(tables))
+
+    def gradient(self, probabilities: Floats, counts: Counts, rows: float) -> Floats:
+        """Of the mean log-likelihood plus the log prior shared out over `rows`, by the logits."""
+        found = np.concatenate([counts.weights, *(t.reshape(-1) for t in counts.tables)])
+        found /= counts.score.possible
+        found += self.prior / rows
+        found -= probabilities * np.repeat(np.add.reduceat(found, self.starts), self.sizes)
+        return found
