@@ -17,6 +17,7 @@ from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, payloads
 from spnc.learners import Lesson
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.learners.leaf_fit import Block, fit_leaves
+from spnc.smoothing import Smoothing
 from tests.circuits import random_columns, random_rows
 
 SEEDS = st.integers(0, 10**6)
@@ -29,7 +30,8 @@ def learn(learner: ExtraSpn, values: np.ndarray, seed: int = 0, alpha: float = 0
         kinds.append(Column(f"x{i}", "binary" if states == 2 else "categorical", states))
     builder = Builder(kinds)
     rng = np.random.default_rng(seed)
-    root = learner.learn(Lesson(tuple(kinds), Table(values), alpha, rng, builder, Sink()))
+    prior = Smoothing.of(alpha)
+    root = learner.learn(Lesson(tuple(kinds), Table(values), prior, rng, builder, Sink()))
     builder.graph.graph["root"] = root
     return builder.graph
 
