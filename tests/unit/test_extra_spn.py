@@ -30,9 +30,8 @@ def learn(learner: ExtraSpn, values: np.ndarray, seed: int = 0, alpha: float = 0
         kinds.append(Column(f"x{i}", "binary" if states == 2 else "categorical", states))
     builder = Builder(kinds)
     rng = np.random.default_rng(seed)
-    root = learner.learn(
-        Lesson(tuple(kinds), Table(values), Smoothing.of(alpha), rng, builder, Sink())
-    )
+    prior = Smoothing.of(alpha)
+    root = learner.learn(Lesson(tuple(kinds), Table(values), prior, rng, builder, Sink()))
     builder.graph.graph["root"] = root
     return builder.graph
 
