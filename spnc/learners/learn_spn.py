@@ -45,22 +45,35 @@ class LearnSpn(Options):
         "em", "how rows are clustered: online hard EM over naive Bayes models, or k-means"
     )
     clusters: int = option(2, "into how many parts rows are split; with `em`, at most", min=2)
-    penalty: float = option(
+    penalty: float | None = option(
         0.2, "with `rows: em`, what a new cluster costs, in nats for each of a row's cells", min=0
     )
-    restarts: int = option(4, "with `rows: em`, how often it starts anew; the best is kept", min=1)
+    restarts: int | None = option(
+        4, "with `rows: em`, how often it starts anew; the best is kept", min=1
+    )
     leaves: Leaves = option(
         "factorised",
         "what a slice that is not split becomes; a Chow-Liu tree joins no columns that test as "
         "independent",
     )
 
-    def conflicts(self) -> Iterator[Conflict]:
-        """Options of hard EM say nothing to k-means."""
+    def __post_init__(self) -> None:
+        """With k-means, the defaults of what is for hard EM give way."""
         for name in ("penalty", "restarts"):
-            if self.rows != "em" and name in self.spans:
+            if self.rows != "em" and name not in self.spans:
+                object.__setattr__(self, name, None)
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Hard EM needs its options, and k-means has no use for them."""
+        for name in ("penalty", "restarts"):
+            given = getattr(self, name) is not None
+            if given and self.rows != "em":
                 yield Conflict(
                     name, f"`{name}` is for `rows: em` only", f"drop `{name}`, or choose `em`"
+                )
+            if not given and self.rows == "em":
+                yield Conflict(
+                    name, f"`rows: em` needs a `{name}`", f"drop `{name}` for its default"
                 )
 
     def learn(self, lesson: Lesson) -> int:
@@ -111,6 +124,8 @@ class LearnSpn(Options):
         values = np.ascontiguousarray(lesson.table.values[np.ix_(block.rows, block.columns)])
         weights = lesson.table.weights[block.rows]
         if self.rows == "em":
+            assert self.penalty is not None
+            assert self.restarts is not None
             columns = [lesson.columns[c] for c in block.columns.tolist()]
             method = HardEm(penalty=self.penalty, most=self.clusters, restarts=self.restarts)
             labels = method.labels(columns, values, weights, lesson.rng)
