@@ -21,18 +21,20 @@ _MOST_SYNTAX_ERRORS = 20
 _DEEPEST = 100  # brackets within brackets
 _STATEMENT = {  # how a line begins that begins a statement
     "recipe": re.compile(
-        r"\s*(?:spnc|model|data|forest|residual|optimize|backend|smoothing|seed|lock)\b(?!\s*=)"
+        r"\s*(?:spnc|model|data|forest|residual|optimize|backend|smoothing|seed|search|lock)\b(?!\s*=)"
     ),
     "circuit": re.compile(r"\s*(?:(?:circuit|variables|root)\b|[A-Za-z_][\w.-]*\s*=)"),
 }
 _CIRCUIT = re.compile(r"^\s*(?:variables\s*\{|[\w.-]+\s*=\s*[\w.-]+\s*~)", re.MULTILINE)
 _AFTER = {  # the kinds of word that may follow a keyword
-    **dict.fromkeys(("spnc", "smoothing", "seed"), ("NUMBER",)),
-    **dict.fromkeys(("residual", "optimize", "backend", "circuit", "root"), ("NAME",)),
+    "spnc": ("NUMBER",),
+    **dict.fromkeys(("smoothing", "seed"), ("NUMBER", "SEARCH")),
+    **dict.fromkeys(("residual", "optimize"), ("NAME", "SEARCH")),
+    **dict.fromkeys(("backend", "circuit", "root"), ("NAME",)),
     **dict.fromkeys(("forest", "variables"), ("LBRACE",)),
     "model": ("NAME", "STRING"),
     "data": ("SOURCE", "STRING", "LPAR", "SPLIT"),
-    "lock": ("LPAR",),
+    **dict.fromkeys(("search", "lock"), ("LPAR",)),
 }
 _BRACKETS = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|[()\[\]{}]""")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}

@@ -10,7 +10,7 @@ that is an error.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,9 +26,12 @@ from spnc.graph.nodes import Graph
 from spnc.lock import check_lock, recipe_text, versions
 from spnc.lower import lower
 from spnc.model import Model
+from spnc.outcome import Outcome
 from spnc.program import Parameters, Program
 from spnc.score import Score
+from spnc.shelf import Shelf
 from spnc.spec.recipe import Recipe
+from spnc.spec.search import one_recipe_only
 from spnc.streams import stream
 from spnc.training import Fit, Fitted, State
 from spnc.watch import Watch
@@ -53,25 +56,38 @@ class Compiled:
 
 @dataclass(eq=False)
 class Trained:
-    """A trained model, how training went, and how well every split is explained."""
+    """A trained model, how training went, and how well every split is explained.
+
+    After a search it is the chosen one, and `tries` has all of them.
+    """
 
     model: Model
     fitted: Fitted
     scores: dict[str, Score]
     metrics: dict[str, Any]
+    tries: tuple[Outcome, ...] = ()
 
 
 @uncollected()
 def compile_recipe(
-    recipe: Recipe, sink: Sink, watch: Watch | None = None, dump: Dump | None = None
+    recipe: Recipe,
+    sink: Sink,
+    watch: Watch | None = None,
+    dump: Dump | None = None,
+    shelf: Shelf | None = None,
 ) -> Compiled:
-    """Structure, links, checks, passes, lowering; no parameter training."""
-    watch = watch or Watch()
+    """Structure, links, checks, passes, lowering; no parameter training.
+
+    What lies on the shelf is not made again.
+    """
+    watch, shelf = watch or Watch(), shelf or Shelf()
     seconds: dict[str, float] = {}
+    one_recipe_only(recipe, sink)
+    sink.stop()
 
     watch.stage("reading data")
     with _timed(seconds, "data"):
-        dataset = load(recipe.data, sink, progress=watch.progress)
+        dataset = shelf.dataset(lambda: load(recipe.data, sink, progress=watch.progress))
         sink.stop()
         assert dataset is not None
         check_lock(recipe, dataset, sink)
@@ -79,13 +95,16 @@ def compile_recipe(
 
     watch.stage("learning structure")
     with _timed(seconds, "structure"):
-        forest = grow(
-            recipe.forest,
-            dataset,
-            smoothing=recipe.smoothing,
-            seed=recipe.seed,
-            sink=sink,
-            progress=lambda done, total: watch.progress("components", done, total),
+        forest = shelf.forest(
+            recipe,
+            lambda: grow(
+                recipe.forest,
+                dataset,
+                smoothing=recipe.smoothing,
+                seed=recipe.seed,
+                sink=sink,
+                progress=lambda done, total: watch.progress("components", done, total),
+            ),
         )
         sink.stop()
 
@@ -121,8 +140,23 @@ def train_compiled(
     keep: Callable[[State], None] | None = None,
 ) -> Trained:
     """Fit the parameters, finish the model, score every split. `keep` sees every iteration."""
+    trained = fit_compiled(compiled, sink, watch, resume=resume, keep=keep)
+    evaluate(trained, compiled.dataset, compiled.dataset.splits, watch)
+    report_impossible_rows(trained.scores, sink)
+    return trained
+
+
+def fit_compiled(
+    compiled: Compiled,
+    sink: Sink,
+    watch: Watch | None = None,
+    *,
+    resume: State | None = None,
+    keep: Callable[[State], None] | None = None,
+) -> Trained:
+    """Fit the parameters and finish the model, which is not scored yet."""
     watch = watch or Watch()
-    recipe, splits = compiled.recipe, compiled.dataset.splits
+    recipe, distinct = compiled.recipe, compiled.dataset.distinct
     seconds = dict(compiled.seconds)
     backend = recipe.backend.resolved()
 
@@ -138,7 +172,6 @@ def train_compiled(
     watch.stage("training")
     watch.training(recipe.optimizer)
     with _timed(seconds, "train"):
-        distinct = {name: table.distinct() for name, table in splits.items()}
         fit = Fit(
             backend.open(compiled.program),
             compiled.parameters,
@@ -154,17 +187,8 @@ def train_compiled(
         assert fitted is not None
         model = _model(compiled, fitted.parameters, backend).finished()
 
-    watch.stage("evaluating")
-    with _timed(seconds, "evaluate"):
-        scores = {
-            name: model.engine.score(model.parameters, model.engine.load(table, once=True))
-            for name, table in distinct.items()
-        }
-        _report_impossible_rows(scores, sink)
-
-    seconds["total"] = sum(seconds.values())
     metrics = {
-        "splits": {name: score.as_json(splits[name].rows) for name, score in scores.items()},
+        "splits": {},
         "model": model.program.facts(),
         "optimizer": {
             "method": recipe.optimizer.plugin_name,
@@ -173,11 +197,30 @@ def train_compiled(
             "kept": fitted.kept,
             "kept_iteration": fitted.kept_iteration,
         },
-        "seconds": {name: round(value, 3) for name, value in seconds.items()},
+        "seconds": seconds,
         "backend": backend.plugin_name,
         "seed": recipe.seed,
     }
-    return Trained(model, fitted, scores, metrics)
+    return Trained(model, fitted, {}, metrics)
+
+
+def evaluate(
+    trained: Trained, dataset: Dataset, names: Iterable[str], watch: Watch | None = None
+) -> None:
+    """Score these splits, and add that to the metrics."""
+    model, splits = trained.model, trained.metrics["splits"]
+    (watch or Watch()).stage("evaluating")
+    spent: dict[str, float] = {}
+    with _timed(spent, "evaluate"):
+        for name in names:
+            batch = model.engine.load(dataset.distinct[name], once=True)
+            score = trained.scores[name] = model.engine.score(model.parameters, batch)
+            splits[name] = score.as_json(dataset.splits[name].rows)
+    seconds: dict[str, float] = trained.metrics["seconds"]
+    seconds.pop("total", None)
+    seconds["evaluate"] = seconds.get("evaluate", 0.0) + spent["evaluate"]
+    seconds["total"] = sum(seconds.values())
+    trained.metrics["seconds"] = {name: round(value, 3) for name, value in seconds.items()}
 
 
 def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Model:
@@ -189,7 +232,8 @@ def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Mode
     return Model(compiled.recipe.model, compiled.program, parameters, provenance, backend)
 
 
-def _report_impossible_rows(scores: dict[str, Score], sink: Sink) -> None:
+def report_impossible_rows(scores: dict[str, Score], sink: Sink) -> None:
+    """Warn of rows that a model gives probability zero (W401)."""
     bad = {name: s for name, s in scores.items() if s.impossible > 0}
     if bad:
         sink.warning(

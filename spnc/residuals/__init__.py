@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -17,6 +17,10 @@ class Forest:
 
     builder: Builder
     roots: tuple[int, ...]
+
+    def copy(self) -> Forest:
+        """The same forest, to be linked and crowned without changing this one."""
+        return replace(self, builder=self.builder.copy())
 
 
 class Residual(Protocol):

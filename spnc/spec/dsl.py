@@ -9,9 +9,15 @@ import lark
 
 from spnc.diagnostics import Sink, Source, Span
 from spnc.language import parse, span_of, unquoted
+from spnc.registry import LEARNERS, OPTIMIZERS, RESIDUALS
 from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
 
+_NAMES = {  # statement to the key under which YAML has the plug-in's name
+    "forest": LEARNERS.key,
+    "residual": RESIDUALS.key,
+    "optimize": OPTIMIZERS.key,
+}
 _KEYS = {"version": "spnc", "optimize": "optimizer"}  # statement to key, where they differ
 
 
@@ -46,10 +52,12 @@ class _Reader:
             value = self.data(item)
         elif kind == "forest":
             value = Sequence(tuple(self.entry(e) for e in item.children), span)
-        elif kind == "lock":
+        elif kind in ("lock", "search"):
             value = Mapping(self.arguments(item.children[0]), span)
         else:
-            value = self.value(item.children[0])
+            child = item.children[0]
+            named = isinstance(child, lark.Tree) and child.data == "chosen"
+            value = self.chosen(child, _NAMES[kind]) if named else self.value(child)
         return Entry(key, key_span, value)
 
     def data(self, item: lark.Tree[Any]) -> Mapping:
@@ -64,7 +72,13 @@ class _Reader:
 
     def entry(self, item: lark.Tree[Any]) -> Mapping:
         times, call = item.children
-        made = self.call(call)
+        if call.data == "chosen":
+            values = call.children[0].children[0].children
+            only_names = all(isinstance(v, lark.Tree) and v.children[1:] == [None] for v in values)
+            # An entry of the forest is a mapping, so that a mere name stands under its key.
+            made = self.chosen(call, _NAMES["forest"], alone=times is None and not only_names)
+        else:
+            made = self.call(call)
         if times is None:
             return made
         digits = re.match(r"\d+", str(times))
@@ -79,6 +93,20 @@ class _Reader:
         head = Scalar(str(name), str(name), self.span(name))
         return Mapping(self.arguments(arguments), self.span(item), head)
 
+    def chosen(self, item: lark.Tree[Any], key: str, *, alone: bool = True) -> Mapping:
+        """A choice of plug-ins; with options, only their names are chosen, under `key`."""
+        choice, arguments = item.children
+        made = self.choice(choice)
+        if alone and arguments is None:
+            return made
+        entries = self.arguments(arguments)
+        return Mapping((Entry(key, made.entries[0].key_span, made), *entries), self.span(item))
+
+    def choice(self, item: lark.Tree[Any]) -> Mapping:
+        span = self.span(item)
+        word = self.source.span(span.line, span.column, span.line, span.column + len("search"))
+        return Mapping((Entry("search", word, self.value(item.children[0])),), span)
+
     def arguments(self, item: lark.Tree[Any] | None) -> tuple[Entry, ...]:
         if item is None:
             return ()
@@ -90,6 +118,8 @@ class _Reader:
 
     def value(self, item: lark.Token | lark.Tree[Any]) -> Tree:
         if isinstance(item, lark.Tree):
+            if item.data == "choice":
+                return self.choice(item)
             if item.data == "list":
                 values = (self.value(v) for v in item.children if v is not None)
                 return Sequence(tuple(values), self.span(item))
