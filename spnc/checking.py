@@ -6,6 +6,7 @@ from spnc.data.load import is_available, load
 from spnc.diagnostics import Sink, counted
 from spnc.learners.circuit import Circuit
 from spnc.lock import check_lock
+from spnc.search import need_validation_rows
 from spnc.spec.recipe import Recipe
 
 
@@ -18,14 +19,24 @@ def check_recipe(recipe: Recipe, sink: Sink) -> list[str]:
     dataset = load(recipe.data, sink, offline=True) if here else None
     if dataset is not None:
         check_lock(recipe, dataset, sink)
-    for component in recipe.forest:
+        need_validation_rows(recipe, dataset, sink)
+    tries = [one.recipe for one in recipe.space.tries] if recipe.space is not None else [recipe]
+    # Most tries have most components in common.
+    for component in dict.fromkeys(component for each in tries for component in each.forest):
         if isinstance(component.learner, Circuit):
             graph = component.learner.read(sink)
             if graph is not None and dataset is not None:
                 component.learner.fits(graph, dataset.columns, sink)
+    notes = []
+    if recipe.space is not None:
+        names = ", ".join(choice.name for choice in recipe.space.choices)
+        notes = [f"search: {counted(len(tries), 'try', 'tries')} over {names}"]
     if not here:
-        return [f"data: {recipe.data.source} is not on this machine yet, and was not looked at"]
+        return [
+            f"data: {recipe.data.source} is not on this machine yet, and was not looked at",
+            *notes,
+        ]
     if dataset is None:
-        return []
+        return notes
     rows = ", ".join(f"{name} {table.rows:,}" for name, table in dataset.splits.items())
-    return [f"data: {counted(len(dataset.columns), 'column')}; rows: {rows}"]
+    return [f"data: {counted(len(dataset.columns), 'column')}; rows: {rows}", *notes]

@@ -137,15 +137,16 @@ class Builder:
     def copy(self) -> Builder:
         """The same nodes and edges, in the same order, to be changed without changing these."""
         made = copy(self)
-        made.graph = nx.DiGraph(**self.graph.graph)
+        graph: Any = nx.DiGraph(**self.graph.graph)
         # networkx's own copy adds edge by edge: slower, and parents would be in another order.
         down = {
             n: {child: dict(edge) for child, edge in below.items()}
             for n, below in children(self.graph).items()
         }
         up = {n: {p: down[p][n] for p in above} for n, above in parents(self.graph).items()}
-        made.graph._node = {n: dict(data) for n, data in self.graph.nodes(data=True)}
-        made.graph._adj, made.graph._pred = down, up
+        graph._node = {n: dict(data) for n, data in self.graph.nodes(data=True)}
+        graph._adj, graph._pred = down, up
+        made.graph = graph
         return made
 
     def like(self, node: Node, **changes: Any) -> int:

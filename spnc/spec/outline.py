@@ -103,7 +103,7 @@ def _chosen(
 def outline(options: Options, full: bool, name_key: str = "") -> Group:
     """What was given or, if `full`, everything with its default, in the order it was written."""
     items: list[Item] = []
-    name = options.plugin_name or None
+    name: str | Values | None = options.plugin_name or None
     for f in fields_of(type(options)).values():
         value = getattr(options, f.name)
         given = f.name in options.spans or (not options.spans and value != f.default)

@@ -95,7 +95,11 @@ class _Finder:
         seen: set[tuple[object, str]] = set()
         for item in value.items:
             if isinstance(item, Scalar):
-                key = (item.value, "") if isinstance(item.value, int | float) else ("", item.text.replace("_", "-"))
+                key = (
+                    (item.value, "")
+                    if isinstance(item.value, int | float)
+                    else ("", item.text.replace("_", "-"))
+                )
                 if key in seen:
                     message = f"`{short(item.text)}` is in the list twice"
                     self._report("E130", message, item.span, "keep one of them")
@@ -136,7 +140,9 @@ class _Expansion:
             return None
         choices = [
             _choice_of(path, node, [r for r in found if r is not None])
-            for path, node, found in zip(self.found.paths, self.found.nodes, variations, strict=True)
+            for path, node, found in zip(
+                self.found.paths, self.found.nodes, variations, strict=True
+            )
         ]
         tries = tuple(Try(picks, recipe) for picks, recipe in recipes if recipe is not None)
         return replace(whole, space=Space(tuple(choices), tries))

@@ -53,7 +53,9 @@ class _Yaml:
                 self.add(f"{lead}{item.key}:", item.line, margin)
                 for each in value:
                     if isinstance(each, Values):
-                        self.add(f"{indent}  - {_values(each, bare=False)}", each.line, f"{indent}  ")
+                        self.add(
+                            f"{indent}  - {_values(each, bare=False)}", each.line, f"{indent}  "
+                        )
                     else:
                         self.mapping(each, f"{indent}  - ", f"{indent}    ")
             else:
