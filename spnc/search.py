@@ -31,8 +31,8 @@ from spnc.program import Parameters
 from spnc.search_folder import Journal
 from spnc.shelf import TriesShelf, forest_key
 from spnc.spec.recipe import Recipe
+from spnc.spec.search import value_text
 from spnc.spec.space import Try
-from spnc.spec.write_dsl import dsl_value
 from spnc.watch import Watch
 
 _JUDGED = ("train", "valid")  # what a try is scored on
@@ -125,11 +125,6 @@ def need_validation_rows(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
 def values_text(values: Mapping[str, Any]) -> str:
     """What a try has chosen, in one line."""
     return ", ".join(f"{name} = {value_text(value)}" for name, value in values.items())
-
-
-def value_text(value: Any) -> str:
-    """A chosen value as people write it."""
-    return value if isinstance(value, str) else dsl_value(value)
 
 
 def _side_by_side(tries: list[tuple[int, Try]]) -> list[tuple[int, Try]]:

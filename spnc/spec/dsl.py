@@ -73,8 +73,11 @@ class _Reader:
     def entry(self, item: lark.Tree[Any]) -> Mapping:
         times, call = item.children
         if call.data == "chosen":
-            values = call.children[0].children[0].children
-            only_names = all(isinstance(v, lark.Tree) and v.children[1:] == [None] for v in values)
+            values = [v for v in call.children[0].children[0].children if v is not None]
+            only_names = all(
+                isinstance(v, lark.Tree) and v.data == "call" and v.children[1] is None
+                for v in values
+            )
             # An entry of the forest is a mapping, so that a mere name stands under its key.
             made = self.chosen(call, _NAMES["forest"], alone=times is None and not only_names)
         else:
@@ -98,7 +101,7 @@ class _Reader:
         choice, arguments = item.children
         made = self.choice(choice)
         if alone and arguments is None:
-            return made
+            return _with_calls(made) if key == _NAMES["forest"] else made
         entries = self.arguments(arguments)
         return Mapping((Entry(key, made.entries[0].key_span, made), *entries), self.span(item))
 
@@ -132,6 +135,15 @@ class _Reader:
         if item.type == "NUMBER":
             return Scalar(_number(text), text, self.span(item))
         return Scalar(text, text, self.span(item))
+
+
+def _with_calls(choice: Mapping) -> Mapping:
+    """The choice with every mere name as a call, as entries of the forest are."""
+    (entry,) = choice.entries
+    assert isinstance(entry.value, Sequence)
+    items = (Mapping((), v.span, v) if isinstance(v, Scalar) else v for v in entry.value.items)
+    listed = Sequence(tuple(items), entry.value.span)
+    return Mapping((Entry(entry.key, entry.key_span, listed),), choice.span)
 
 
 def _number(text: str) -> int | float:

@@ -61,6 +61,21 @@ def value_at(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
+def options_at(options: Options, path: tuple[str, ...]) -> Options:
+    """The options that an outline has a `Group` for."""
+    found: Any = options
+    for step in path:
+        if isinstance(found, tuple):
+            found = found[int(step)]
+            continue
+        fields = fields_of(type(found))
+        if step not in fields:  # an option of the plug-in that stands among these
+            found = getattr(found, next(f.name for f in fields.values() if f.rule.inline))
+        found = getattr(found, step)
+    assert isinstance(found, Options)
+    return found
+
+
 def _chosen(
     value: Any, above: list[str], last: str, values: tuple[Any, ...], owners: list[Any]
 ) -> Any:

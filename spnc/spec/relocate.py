@@ -21,6 +21,12 @@ def relocated(recipe: Recipe, rename: Callable[[Path], str]) -> Recipe:
     return found
 
 
+def without_place(options: Options) -> Options:
+    """Any options without spans, and files by their names only."""
+    found: Options = _relocated(options, lambda file: file.name)
+    return found
+
+
 def _relocated(options: Any, rename: Callable[[Path], str]) -> Any:
     changes: dict[str, Any] = {"spans": {}}
     for name, f in fields_of(type(options)).items():

@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Map
 from collections.abc import Sequence as Many
 from dataclasses import replace
+from typing import Any
 
 from spnc.diagnostics import Diagnostic, Sink, Span, counted
 from spnc.spec.bind import bind
-from spnc.spec.outline import Group, outline, value_at
+from spnc.spec.outline import Group, options_at, outline, value_at
 from spnc.spec.recipe import Recipe
+from spnc.spec.relocate import without_place
 from spnc.spec.space import MOST_TRIES, Choice, Search, Space, Try
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe, short
 from spnc.spec.write_dsl import dsl_value
@@ -233,14 +235,19 @@ def one_recipe_only(recipe: Recipe, sink: Sink) -> None:
     if recipe.space is None:
         return
     choices = recipe.space.choices
-    first = " ".join(f"--set {c.name}={dsl_value(c.values[0])}" for c in choices)
+    first = " ".join(f"--set {c.name}={value_text(c.values[0])}" for c in choices)
     sink.error(
         "E134",
         f"this spec searches over {counted(len(choices), 'option')}, and one circuit is wanted",
         choices[0].span,
-        notes=[f"{c.name}: {', '.join(dsl_value(v) for v in c.values)}" for c in choices],
+        notes=[f"{c.name}: {', '.join(map(value_text, c.values))}" for c in choices],
         help=f"choose, for example with {first}",
     )
+
+
+def value_text(value: Any) -> str:
+    """A value of a choice as people write it."""
+    return value if isinstance(value, str) else dsl_value(value)
 
 
 def _choice(tree: Mapping) -> Entry | None:
@@ -264,7 +271,9 @@ def _choice_of(path: tuple[str, ...], node: Mapping, variations: list[Recipe]) -
     values = []
     for recipe in variations:
         value = value_at(outline(recipe, full=False), path)
-        values.append(dsl_value(value) if isinstance(value, Group | list) else value)
+        if isinstance(value, Group) and value.items:  # the same, however much of it was written
+            value = outline(without_place(options_at(recipe, path)), full=False)
+        values.append(dsl_value(value) if isinstance(value, Group) else value)
     entry = node.get(KEY)
     assert entry is not None
     span = entry.value.span if entry.value.span.line == entry.value.span.end_line else node.span

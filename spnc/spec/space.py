@@ -30,11 +30,12 @@ class Search(Options):
 
 @dataclass(frozen=True)
 class Choice:
-    """One `search` of a spec. Where it stands is no part of what it means."""
+    """One `search` of a spec. What it means is what the variations are."""
 
     path: tuple[str, ...] = field(compare=False)  # keys and numbers, as in `--set`
     span: Span | None = field(compare=False, repr=False)
-    values: tuple[Any, ...]  # as shown: numbers and words; a plug-in with options as text
+    # As shown: numbers and words; a plug-in as text, with those options that are not the default.
+    values: tuple[Any, ...] = field(compare=False)
     variations: tuple[Recipe, ...]  # with each of the values, and all others at their first
 
     @property

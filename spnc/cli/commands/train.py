@@ -193,7 +193,7 @@ def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
 def tries_table(found: dict[str, Any]) -> str:
     """The tries of a search, the chosen one marked; of very many, the best."""
     from spnc.cli.output import duration, table
-    from spnc.search import value_text
+    from spnc.spec.search import value_text
 
     tries = found["tries"]
     shown = tries
