@@ -32,7 +32,7 @@ from spnc.search_folder import Journal
 from spnc.shelf import TriesShelf, forest_key
 from spnc.spec.recipe import Recipe
 from spnc.spec.search import value_text
-from spnc.spec.space import Try
+from spnc.spec.space import Try, short_names
 from spnc.watch import Watch
 
 _JUDGED = ("train", "valid")  # what a try is scored on
@@ -65,7 +65,8 @@ def search(
     for number, one in todo:
         began = time.monotonic()
         values = space.values(one)
-        watch.attempt(len(outcomes), len(space.tries), values_text(values), _best_text(best))
+        short = dict(zip(short_names(values), values.values(), strict=True))
+        watch.attempt(len(outcomes), len(space.tries), values_text(short), _best_text(best))
         own = Sink()
         try:
             compiled = _compiled(one.recipe, compiled, shelf, own, watch)
@@ -159,9 +160,7 @@ def _compiled(
 
 
 def _best_text(best: Outcome | None) -> str:
-    if best is None:
-        return ""
-    return f"best so far: {best.valid.average:.4f} ({values_text(best.values)})"
+    return f"best {best.valid.average:.4f}" if best is not None else ""
 
 
 def _pass_on(own: Sink, sink: Sink) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from spnc.training import Optimizer, Record
 
+_BESIDE_TRIES = 60  # columns that the rest of a try's line takes
 _SHARE_FROM = 10_000  # of so many things, bytes for example, the share done is shown
 
 
@@ -72,7 +73,9 @@ class _LiveWatch(Watch):
     def attempt(self, done: int, total: int, what: str, best: str) -> None:
         """A try begins: a line of its own, above that of the stage."""
         title = f"try {done + 1:,} of {total:,}"
-        note = f"{what}  {best}" if best else what
+        room = self._progress.console.width - len(best) - _BESIDE_TRIES
+        what = what if len(what) <= room else f"{what[: max(0, room - 1)]}…"
+        note = f"{what}; {best}" if best else what
         if self._tries is None:
             if self._task is not None:
                 self._progress.remove_task(self._task)

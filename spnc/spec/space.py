@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,3 +72,13 @@ class Space:
             ),
             tuple(Try(t.picks, change(t.recipe)) for t in self.tries),
         )
+
+
+def short_names(names: Iterable[str]) -> list[str]:
+    """For screens: the last word of each choice's name, where no other has it."""
+    names = list(names)
+    last = [name.rsplit(".", 1)[-1] for name in names]
+    return [
+        word if last.count(word) == 1 and not word.isdigit() else name
+        for name, word in zip(names, last, strict=True)
+    ]

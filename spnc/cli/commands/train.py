@@ -194,6 +194,7 @@ def tries_table(found: dict[str, Any]) -> str:
     """The tries of a search, the chosen one marked; of very many, the best."""
     from spnc.cli.output import duration, table
     from spnc.spec.search import value_text
+    from spnc.spec.space import short_names
 
     tries = found["tries"]
     shown = tries
@@ -211,7 +212,7 @@ def tries_table(found: dict[str, Any]) -> str:
         shown = [t for t in tries if t["try"] in best]
     names = list(found["choices"])
     lines = table(
-        ["", "try", *names, "valid", "train", "edges", "iterations", "time"],
+        ["", "try", *short_names(names), "valid", "train", "edges", "iterations", "time"],
         [
             (
                 "→" if t["chosen"] else "",
