@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from spnc.diagnostics import Span
+from spnc.garbage import uncollected
 from spnc.graph.flat import Flat
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class Builder:
         )
         return first
 
+    @uncollected()
     def copy(self) -> Builder:
         """The same nodes and edges, in the same order, to be changed without changing these."""
         made = copy(self)

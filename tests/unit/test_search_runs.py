@@ -213,7 +213,7 @@ def test_of_equals_the_earlier_is_chosen_and_impossible_rows_count_first() -> No
 # ---- interruptions -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("at", [0, 1, 4, 5])
+@pytest.mark.parametrize("at", [0, 4])
 def test_an_interrupted_search_goes_on_to_the_same_result(
     spec: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], at: int
 ) -> None:
@@ -243,10 +243,15 @@ def test_a_search_that_is_interrupted_twice_is_resumed_without_its_folder_s_name
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["train", spec, "--out", "whole"]) == 0
+    checkpoint = Path("runs/small/checkpoint.safetensors")
     for at in (1, 2):
         with monkeypatch.context() as patch:
             patch.setattr(RunFolder, "keep", interrupt_at(3, [at]))
             assert main(["train", spec, *(["--resume"] if at == 2 else [])]) == 130
+        if at == 1:
+            of_a_finished_try = checkpoint.read_bytes()
+    # As if the second run had been killed just before it removed what had served.
+    checkpoint.write_bytes(of_a_finished_try)
     assert main(["train", spec, "--resume"]) == 0
     assert tries_of("runs/small") == tries_of("whole")
     assert Path("runs/small/model.spnc").read_bytes() == Path("whole/model.spnc").read_bytes()
