@@ -29,7 +29,7 @@ from spnc.pipeline import (
 )
 from spnc.program import Parameters
 from spnc.search_folder import Journal
-from spnc.shelf import TriesShelf, forest_key
+from spnc.shelf import TriesShelf, circuit_key, forest_key
 from spnc.spec.recipe import Recipe
 from spnc.spec.search import value_text
 from spnc.spec.space import Try, short_names
@@ -133,25 +133,20 @@ def _side_by_side(tries: list[tuple[int, Try]]) -> list[tuple[int, Try]]:
 
     So one forest at a time is held; otherwise they stay in their order.
     """
-    first: dict[Hashable, int] = {}
+    forests: dict[Hashable, int] = {}
+    circuits: dict[Hashable, int] = {}
+    places = {}
     for number, one in tries:
-        first.setdefault(forest_key(one.recipe), number)
-        first.setdefault(_compiled_key(one.recipe), number)
-    return sorted(
-        tries,
-        key=lambda t: (first[forest_key(t[1].recipe)], first[_compiled_key(t[1].recipe)], t[0]),
-    )
-
-
-def _compiled_key(recipe: Recipe) -> Hashable:
-    return (forest_key(recipe), recipe.residual)
+        forest = forests.setdefault(forest_key(one.recipe), number)
+        places[number] = (forest, circuits.setdefault(circuit_key(one.recipe), number), number)
+    return sorted(tries, key=lambda numbered: places[numbered[0]])
 
 
 def _compiled(
     recipe: Recipe, last: Compiled | None, shelf: TriesShelf, sink: Sink, watch: Watch
 ) -> Compiled:
     """A try's recipe compiled; what the last try had in common with it is taken over."""
-    if last is None or _compiled_key(recipe) != _compiled_key(last.recipe):
+    if last is None or circuit_key(recipe) != circuit_key(last.recipe):
         return compile_recipe(recipe, sink, watch, shelf=shelf)
     shelf.skip(recipe)
     old = last.parameters

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
 
 from spnc.data.dataset import Dataset
+from spnc.registry import fields_of
 from spnc.residuals import Forest
 from spnc.spec.recipe import Recipe
 
@@ -59,5 +61,10 @@ class TriesShelf(Shelf):
 
 
 def forest_key(recipe: Recipe) -> Hashable:
-    """What a forest depends on, before links, in recipes of one spec."""
-    return (recipe.forest, recipe.smoothing, recipe.seed)
+    """What a forest depends on, before links: all that a recipe says, but for what comes after."""
+    return replace(circuit_key(recipe), residual=fields_of(Recipe)["residual"].default)
+
+
+def circuit_key(recipe: Recipe) -> Recipe:
+    """What a circuit depends on before it is trained: all but how it is trained."""
+    return replace(recipe, optimizer=fields_of(Recipe)["optimizer"].default)

@@ -235,12 +235,15 @@ def one_recipe_only(recipe: Recipe, sink: Sink) -> None:
     if recipe.space is None:
         return
     choices = recipe.space.choices
-    first = " ".join(f"--set {c.name}={value_text(c.values[0])}" for c in choices)
+    texts = {c.name: [value_text(v) for v in c.values] for c in choices}
+    # Those with options would have to be written otherwise there.
+    plain = {name: next((t for t in found if "(" not in t), "…") for name, found in texts.items()}
+    first = " ".join(f"--set {name}={text}" for name, text in plain.items())
     sink.error(
         "E134",
         f"this spec searches over {counted(len(choices), 'option')}, and one circuit is wanted",
         choices[0].span,
-        notes=[f"{c.name}: {', '.join(map(value_text, c.values))}" for c in choices],
+        notes=[f"{name}: {', '.join(found)}" for name, found in texts.items()],
         help=f"choose, for example with {first}",
     )
 
