@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import lark
 
 from spnc.diagnostics import Sink, Source, Span
 from spnc.language import parse, span_of, unquoted
-from spnc.registry import LEARNERS, OPTIMIZERS, RESIDUALS
+from spnc.registry import LEARNERS, OPTIMIZERS, RESIDUALS, STOPS, fields_of
 from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
 
@@ -115,14 +116,19 @@ class _Reader:
             return ()
         given = [a for a in item.children if isinstance(a, lark.Tree)]
         return tuple(
-            Entry(str(a.children[0]), self.span(a.children[0]), self.value(a.children[1]))
-            for a in given
+            Entry(str(name), self.span(name), self.argument(str(name), value))
+            for name, value in (a.children for a in given)
         )
+
+    def argument(self, name: str, item: lark.Token | lark.Tree[Any]) -> Tree:
+        if isinstance(item, lark.Tree) and item.data == "chosen" and item.children[1] is not None:
+            return self.chosen(item, _name_keys().get(name, name))
+        return self.value(item)
 
     def value(self, item: lark.Token | lark.Tree[Any]) -> Tree:
         if isinstance(item, lark.Tree):
-            if item.data == "choice":
-                return self.choice(item)
+            if item.data in ("choice", "chosen"):
+                return self.choice(item if item.data == "choice" else item.children[0])
             if item.data == "list":
                 values = (self.value(v) for v in item.children if v is not None)
                 return Sequence(tuple(values), self.span(item))
@@ -135,6 +141,18 @@ class _Reader:
         if item.type == "NUMBER":
             return Scalar(_number(text), text, self.span(item))
         return Scalar(text, text, self.span(item))
+
+
+@cache
+def _name_keys() -> dict[str, str]:
+    """Options of plug-ins that hold a plug-in, and the key under which YAML has its name."""
+    return {
+        field.name: field.rule.registry.key
+        for registry in (LEARNERS, RESIDUALS, OPTIMIZERS, STOPS)
+        for name in registry
+        for field in fields_of(registry[name]).values()
+        if field.rule.registry is not None
+    }
 
 
 def _with_calls(choice: Mapping) -> Mapping:

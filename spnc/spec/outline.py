@@ -61,6 +61,32 @@ def value_at(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
+def place_of(options: Options, path: tuple[str, ...]) -> tuple[int, ...]:
+    """Where a path comes in the order in which options are declared; a plug-in's name is first."""
+    found: Any = options
+    place: list[int] = []
+    for step in path:
+        if isinstance(found, tuple):
+            place.append(int(step))
+            found = found[int(step)]
+            continue
+        names = list(fields_of(type(found))) if isinstance(found, Options) else []
+        if step not in names and (inline := _inline(found)) is not None:
+            place.append(len(names))
+            found, names = inline, list(fields_of(type(inline)))
+        place.append(names.index(step) if step in names else -1)
+        found = getattr(found, step, None)
+    return tuple(place)
+
+
+def _inline(options: Any) -> Options | None:
+    """The plug-in whose options stand among these."""
+    fields = fields_of(type(options)).values() if isinstance(options, Options) else ()
+    name = next((f.name for f in fields if f.rule.inline), None)
+    found: Options | None = getattr(options, name) if name is not None else None
+    return found
+
+
 def options_at(options: Options, path: tuple[str, ...]) -> Options:
     """The options that an outline has a `Group` for."""
     found: Any = options
@@ -68,9 +94,8 @@ def options_at(options: Options, path: tuple[str, ...]) -> Options:
         if isinstance(found, tuple):
             found = found[int(step)]
             continue
-        fields = fields_of(type(found))
-        if step not in fields:  # an option of the plug-in that stands among these
-            found = getattr(found, next(f.name for f in fields.values() if f.rule.inline))
+        if step not in fields_of(type(found)):
+            found = _inline(found)
         found = getattr(found, step)
     assert isinstance(found, Options)
     return found

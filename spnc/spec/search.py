@@ -17,7 +17,7 @@ from typing import Any
 
 from spnc.diagnostics import Diagnostic, Sink, Span, counted
 from spnc.spec.bind import bind
-from spnc.spec.outline import Group, options_at, outline, value_at
+from spnc.spec.outline import Group, options_at, outline, place_of, value_at
 from spnc.spec.recipe import Recipe
 from spnc.spec.relocate import without_place
 from spnc.spec.space import MOST_TRIES, Choice, Search, Space, Try
@@ -136,20 +136,28 @@ class _Expansion:
         if self.failed:
             return None
         assert whole is not None
-        points = self._points(whole.search or Search())
-        recipes = [(picks, self._try(picks, together=True)) for picks in points]
-        if self.failed:
-            return None
-        choices = [
-            _choice_of(path, node, [r for r in found if r is not None])
-            for path, node, found in zip(
+        choices = tuple(
+            _choice_of(path, node, [recipe for recipe in bound if recipe is not None])
+            for path, node, bound in zip(
                 self.found.paths, self.found.nodes, variations, strict=True
             )
-        ]
-        tries = tuple(Try(picks, recipe) for picks, recipe in recipes if recipe is not None)
-        return replace(whole, space=Space(tuple(choices), tries))
+        )
+        # The order must not depend on how the spec is written: formatting changes no try.
+        order = sorted(range(len(choices)), key=lambda k: place_of(whole, choices[k].path))
+        tries = []
+        for point in self._points(whole.search or Search(), order):
+            picks = [0] * len(order)
+            for k, pick in zip(order, point, strict=True):
+                picks[k] = pick
+            recipe = self._try(tuple(picks), together=True)
+            if recipe is not None:
+                tries.append(Try(point, recipe))
+        if self.failed:
+            return None
+        return replace(whole, space=Space(tuple(choices[k] for k in order), tuple(tries)))
 
-    def _points(self, how: Search) -> list[tuple[int, ...]]:
+    def _points(self, how: Search, order: list[int]) -> list[tuple[int, ...]]:
+        """The points to try, by the choices in this order."""
         grid = math.prod(self.sizes)
         if how.tries is None and grid > MOST_TRIES:
             product = " x ".join(f"{size:,}" for size in self.sizes)
@@ -162,7 +170,7 @@ class _Expansion:
                 help=f"take a sample, with `{KEY}: {{tries: 100}}` at the top of the spec",
             )
             return []
-        return points(self.sizes, how)
+        return points([self.sizes[k] for k in order], how)
 
     def _try(self, picks: tuple[int, ...], *, together: bool = False) -> Recipe | None:
         if picks not in self.bound:

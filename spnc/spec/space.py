@@ -54,7 +54,7 @@ class Try:
 
 @dataclass(frozen=True)
 class Space:
-    """All choices, in the order written, and the tries, in grid order: the last varies fastest."""
+    """All choices, in the order in which options are declared; tries: the last varies fastest."""
 
     choices: tuple[Choice, ...]
     tries: tuple[Try, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from spnc.language import NAME, quoted
@@ -107,10 +106,6 @@ def _call(lead: str, group: Group, indent: str) -> str:
 
 def dsl_value(value: Any) -> str:
     """A value of an outline in the language."""
-    if isinstance(value, Group) and isinstance(value.name, Values) and value.items:
-        # Inside brackets a choice takes no options: every name gets them.
-        names = [replace(value, name=each.name) for each in value.name.values]
-        return dsl_value(Values(tuple(names)))
     if isinstance(value, Group):
         return _call("", value, "")
     if isinstance(value, Values):

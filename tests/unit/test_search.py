@@ -51,14 +51,14 @@ def tried(recipe: Recipe) -> list[dict[str, Any]]:
 # ---- what is tried -------------------------------------------------------------------------
 
 
-def test_several_lists_make_a_grid_in_the_order_written_the_last_varying_fastest() -> None:
+def test_several_lists_make_a_grid_in_the_order_of_the_reference_however_they_are_written() -> None:
     recipe = read(
         HEAD + "seed: {search: [4, 3]}\n"
         "forest: [{learner: extra-spn, rows: {search: [random, kmeans]}}]\n"
         "smoothing: {search: [0.5, 0.1]}\n"
     )
-    names = ("seed", "forest.0.rows", "smoothing")
-    grid = itertools.product([4, 3], ["random", "kmeans"], [0.5, 0.1])
+    names = ("forest.0.rows", "smoothing", "seed")
+    grid = itertools.product(["random", "kmeans"], [0.5, 0.1], [4, 3])
     assert tried(recipe) == [dict(zip(names, point, strict=True)) for point in grid]
 
 
@@ -184,6 +184,7 @@ SPELLINGS = [
     "optimizer: {search: [em, {method: em, patience: 3}]}",
     "optimizer: {method: {search: [em]}, patience: 3, stop: {search: [none, variance]}}",
     "optimizer: {stop: {rule: {search: [variance]}, window: 7}}",
+    "optimizer: {stop: {window: {search: [3, 4]}, rule: {search: [variance]}}}",
     "optimizer: {max_iterations: {search: [1, 2]}, stop: {window: {search: [3, 4]}}}",
     "optimizer: {patience: {search: [none, 3]}}",
 ]
@@ -215,6 +216,19 @@ def test_comments_stay_with_a_search() -> None:
     written = write_yaml(read(text))
     assert "# why\n" in written
     assert "smoothing: {search: [0.1, 1]}  # small\n" in written
+
+
+def test_a_sample_is_the_same_in_every_spelling() -> None:
+    text = HEAD + (
+        "search: {tries: 3}\nseed: {search: [1, 2, 3, 4]}\nsmoothing: {search: [3, 2, 1]}\n"
+        "optimizer: {patience: {search: [1, 2]}, max_iterations: {search: [5, 6]}}\n"
+        "forest:\n"
+        "  - {rows: {search: [kmeans, random]}, learner: extra-spn, beta: {search: [0, 1.0e-3]}}\n"
+    )
+    recipe = read(text)
+    for full in (False, True):
+        assert tried(read(write_yaml(recipe, full=full))) == tried(recipe)
+        assert tried(read(write_dsl(recipe, full=full), suffix=".spn")) == tried(recipe)
 
 
 def test_recipes_with_other_choices_are_different() -> None:

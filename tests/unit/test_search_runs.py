@@ -32,9 +32,9 @@ data: {source: builtin:asia, split: [0.6, 0.2, 0.2]}
 SPEC = (
     HEAD
     + """
+optimizer: {max_iterations: {search: [3, 9, 6]}, stop: none}
 forest:
   - {learner: extra-spn, count: 2, min_instances: 300, beta: {search: [0.4, 0.6]}}
-optimizer: {max_iterations: {search: [3, 9, 6]}, stop: none}
 seed: 3
 """
 )
