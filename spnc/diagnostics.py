@@ -197,9 +197,9 @@ def listed(names: Sequence[object], limit: int = 8) -> str:
     return f"{shown} and {rest:,} more" if rest > 0 else shown
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun: `1 error`, `3 errors`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 _COLOURS = {"error": "\033[1;31m", "warning": "\033[1;33m", "bold": "\033[1m", "dim": "\033[36m"}

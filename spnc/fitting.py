@@ -21,7 +21,7 @@ from spnc.watch import Watch
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Kept:
     """The program that was kept, its parameters, and what pruning did."""
 
     program: Program
@@ -40,7 +40,7 @@ class Fitting:
     watch: Watch
     keep: Callable[[State], None] | None = None  # sees every iteration
 
-    def run(self, program: Program, start: Parameters, resume: State | None) -> Outcome | None:
+    def run(self, program: Program, start: Parameters, resume: State | None) -> Kept | None:
         """Fit, prune, fit; None if a problem was reported. A state knows which fit it is of."""
         prune = self.recipe.prune
         if resume is not None and resume.earlier is not None and prune is not None:
@@ -48,13 +48,13 @@ class Fitting:
         else:
             first, resume = self._fit(program, start, resume), None
         if first is None or prune is None:
-            return None if first is None else Outcome(program, first)
+            return None if first is None else Kept(program, first)
         self.watch.stage("pruning and training again")
         smaller, start = self._pruned(prune, program, first.parameters)
         edges = {"before": program.edges, "after": smaller.edges}
         facts: dict[str, Any] = {"flow_below": prune.flow_below, "edges": edges}
         if smaller is program:
-            return Outcome(program, first, {**facts, "kept": "whole", "fits": [_facts(first)]})
+            return Kept(program, first, {**facts, "kept": "whole", "fits": [_facts(first)]})
         second = self._fit(smaller, start, resume, first)
         if second is None:
             return None
@@ -62,7 +62,7 @@ class Fitting:
         facts["kept"] = "pruned" if good else "whole"
         facts["fits"] = [_facts(first), _facts(second)]
         fitted = _joined(first, second, good)
-        return Outcome(smaller if good else program, fitted, facts)
+        return Kept(smaller if good else program, fitted, facts)
 
     def _fit(
         self,

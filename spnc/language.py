@@ -21,19 +21,22 @@ _MOST_SYNTAX_ERRORS = 20
 _DEEPEST = 100  # brackets within brackets
 _STATEMENT = {  # how a line begins that begins a statement
     "recipe": re.compile(
-        r"\s*(?:spnc|model|data|forest|residual|optimize|backend|smoothing|prune|seed|lock)\b(?!\s*=)"
+        r"\s*(?:spnc|model|data|forest|residual|optimize|backend|smoothing|prune|seed|search|lock)"
+        r"\b(?!\s*=)"
     ),
     "circuit": re.compile(r"\s*(?:(?:circuit|variables|root)\b|[A-Za-z_][\w.-]*\s*=)"),
 }
 _CIRCUIT = re.compile(r"^\s*(?:variables\s*\{|[\w.-]+\s*=\s*[\w.-]+\s*~)", re.MULTILINE)
 _AFTER = {  # the kinds of word that may follow a keyword
-    **dict.fromkeys(("spnc", "seed"), ("NUMBER",)),
-    **dict.fromkeys(("prune", "lock"), ("LPAR",)),
-    **dict.fromkeys(("residual", "optimize", "backend", "circuit", "root"), ("NAME",)),
+    "spnc": ("NUMBER",),
+    "seed": ("NUMBER", "SEARCH"),
+    "smoothing": ("NUMBER", "LPAR", "SEARCH"),
+    **dict.fromkeys(("residual", "optimize"), ("NAME", "SEARCH")),
+    **dict.fromkeys(("backend", "circuit", "root"), ("NAME",)),
     **dict.fromkeys(("forest", "variables"), ("LBRACE",)),
     "model": ("NAME", "STRING"),
     "data": ("SOURCE", "STRING", "LPAR", "SPLIT"),
-    "smoothing": ("NUMBER", "LPAR"),
+    **dict.fromkeys(("prune", "search", "lock"), ("LPAR",)),
 }
 _BRACKETS = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|[()\[\]{}]""")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}

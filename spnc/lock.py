@@ -27,7 +27,9 @@ def recipe_text(recipe: Recipe) -> str:
     It says what was done, and not where, so that the same run gives the same bytes anywhere.
     """
     plain = relocated(recipe, lambda file: file.name)
-    return write_yaml(replace(plain, backend=plain.backend.resolved(), lock=None), full=True)
+    search = plain.search if plain.space is not None else None  # else it has no effect
+    plain = replace(plain, backend=plain.backend.resolved(), search=search, lock=None)
+    return write_yaml(plain, full=True)
 
 
 def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:

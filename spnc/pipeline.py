@@ -10,7 +10,7 @@ that is an error.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +18,7 @@ from typing import Any
 
 from spnc import checks, passes
 from spnc.backends import Backend
-from spnc.data.dataset import Dataset
+from spnc.data.dataset import Dataset, Table
 from spnc.data.load import load
 from spnc.diagnostics import Sink
 from spnc.fitting import Fitting
@@ -28,10 +28,13 @@ from spnc.graph.nodes import Graph
 from spnc.lock import check_lock, recipe_text, versions
 from spnc.lower import lower
 from spnc.model import Model
+from spnc.outcome import Outcome
 from spnc.program import Parameters, Program
 from spnc.residuals import Linking
 from spnc.score import Score
+from spnc.shelf import Shelf
 from spnc.spec.recipe import Recipe
+from spnc.spec.search import one_recipe_only
 from spnc.streams import stream
 from spnc.training import Fitted, State
 from spnc.warm_up import warm_up
@@ -57,25 +60,38 @@ class Compiled:
 
 @dataclass(eq=False)
 class Trained:
-    """A trained model, how training went, and how well every split is explained."""
+    """A trained model, how training went, and how well every split is explained.
+
+    After a search it is the chosen one, and `tries` has all of them.
+    """
 
     model: Model
     fitted: Fitted
     scores: dict[str, Score]
     metrics: dict[str, Any]
+    tries: tuple[Outcome, ...] = ()
 
 
 @uncollected()
 def compile_recipe(
-    recipe: Recipe, sink: Sink, watch: Watch | None = None, dump: Dump | None = None
+    recipe: Recipe,
+    sink: Sink,
+    watch: Watch | None = None,
+    dump: Dump | None = None,
+    shelf: Shelf | None = None,
 ) -> Compiled:
-    """Structure, links, checks, passes, lowering; no parameter training."""
-    watch = watch or Watch()
+    """Structure, links, checks, passes, lowering; no parameter training.
+
+    What lies on the shelf is not made again.
+    """
+    watch, shelf = watch or Watch(), shelf or Shelf()
     seconds: dict[str, float] = {}
+    one_recipe_only(recipe, sink)
+    sink.stop()
 
     watch.stage("reading data")
     with _timed(seconds, "data"):
-        dataset = load(recipe.data, sink, progress=watch.progress)
+        dataset = shelf.dataset(lambda: load(recipe.data, sink, progress=watch.progress))
         sink.stop()
         assert dataset is not None
         check_lock(recipe, dataset, sink)
@@ -84,13 +100,16 @@ def compile_recipe(
 
     watch.stage("learning structure")
     with _timed(seconds, "structure"):
-        forest = grow(
-            recipe.forest,
-            dataset,
-            smoothing=recipe.smoothing,
-            seed=recipe.seed,
-            sink=sink,
-            progress=lambda done, total: watch.progress("components", done, total),
+        forest = shelf.forest(
+            recipe,
+            lambda: grow(
+                recipe.forest,
+                dataset,
+                smoothing=recipe.smoothing,
+                seed=recipe.seed,
+                sink=sink,
+                progress=lambda done, total: watch.progress("components", done, total),
+            ),
         )
         sink.stop()
 
@@ -130,8 +149,23 @@ def train_compiled(
     keep: Callable[[State], None] | None = None,
 ) -> Trained:
     """Fit the parameters, finish the model, score every split. `keep` sees every iteration."""
+    trained = fit_compiled(compiled, sink, watch, resume=resume, keep=keep)
+    evaluate(trained, compiled.dataset, compiled.dataset.splits, watch)
+    report_impossible_rows(trained.scores, sink)
+    return trained
+
+
+def fit_compiled(
+    compiled: Compiled,
+    sink: Sink,
+    watch: Watch | None = None,
+    *,
+    resume: State | None = None,
+    keep: Callable[[State], None] | None = None,
+) -> Trained:
+    """Fit the parameters and finish the model; its scores are those that training knows."""
     watch = watch or Watch()
-    recipe, splits = compiled.recipe, compiled.dataset.splits
+    recipe, distinct = compiled.recipe, compiled.dataset.distinct
     seconds = dict(compiled.seconds)
     backend = recipe.backend.resolved()
 
@@ -141,26 +175,16 @@ def train_compiled(
 
     watch.stage("training")
     with _timed(seconds, "train"):
-        distinct = {name: table.distinct() for name, table in splits.items()}
         fitting = Fitting(recipe, backend, distinct, sink, watch, keep)
-        outcome = fitting.run(compiled.program, compiled.parameters, resume)
+        kept = fitting.run(compiled.program, compiled.parameters, resume)
         sink.stop()
-        assert outcome is not None
-        fitted = outcome.fitted
-        compiled = replace(compiled, program=outcome.program)
+        assert kept is not None
+        fitted = kept.fitted
+        compiled = replace(compiled, program=kept.program)
         model = _model(compiled, fitted.parameters, backend).finished()
 
-    watch.stage("evaluating")
-    with _timed(seconds, "evaluate"):
-        scores = {
-            name: model.engine.score(model.parameters, model.engine.load(table, once=True))
-            for name, table in distinct.items()
-        }
-        _report_impossible_rows(scores, sink)
-
-    seconds["total"] = sum(seconds.values())
     metrics = {
-        "splits": {name: score.as_json(splits[name].rows) for name, score in scores.items()},
+        "splits": {},
         "model": model.program.facts(),
         "optimizer": {
             "method": recipe.optimizer.plugin_name,
@@ -169,12 +193,47 @@ def train_compiled(
             "kept": fitted.kept,
             "kept_iteration": fitted.kept_iteration,
         },
-        **({"prune": outcome.pruning} if outcome.pruning is not None else {}),
-        "seconds": {name: round(value, 3) for name, value in seconds.items()},
+        **({"prune": kept.pruning} if kept.pruning is not None else {}),
+        "seconds": seconds,
         "backend": backend.plugin_name,
         "seed": recipe.seed,
     }
-    return Trained(model, fitted, scores, metrics)
+    return Trained(model, fitted, _known_scores(fitted, distinct), metrics)
+
+
+def evaluate(
+    trained: Trained, dataset: Dataset, names: Iterable[str], watch: Watch | None = None
+) -> None:
+    """Score these splits, as far as training has not, and add that to the metrics."""
+    model, splits = trained.model, trained.metrics["splits"]
+    (watch or Watch()).stage("evaluating")
+    spent: dict[str, float] = {}
+    with _timed(spent, "evaluate"):
+        for name in names:
+            if name not in trained.scores:
+                batch = model.engine.load(dataset.distinct[name], once=True)
+                trained.scores[name] = model.engine.score(model.parameters, batch)
+            splits[name] = trained.scores[name].as_json(dataset.splits[name].rows)
+    seconds: dict[str, float] = trained.metrics["seconds"]
+    seconds.pop("total", None)
+    seconds["evaluate"] = seconds.get("evaluate", 0.0) + spent["evaluate"]
+    seconds["total"] = sum(seconds.values())
+    trained.metrics["seconds"] = {name: round(value, 3) for name, value in seconds.items()}
+
+
+def _known_scores(fitted: Fitted, tables: Mapping[str, Table]) -> dict[str, Score]:
+    """What training has seen of the parameters that were kept."""
+    kept = fitted.history[fitted.kept_iteration]
+    seen = {
+        "train": (kept.train, kept.train_impossible),
+        "valid": (kept.valid, kept.valid_impossible),
+    }
+    found = {}
+    for name, (average, impossible) in seen.items():
+        if average is not None and impossible is not None:
+            possible = float(tables[name].weights.sum()) - impossible
+            found[name] = Score(average * possible if possible > 0.0 else 0.0, possible, impossible)
+    return found
 
 
 def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Model:
@@ -186,7 +245,8 @@ def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Mode
     return Model(compiled.recipe.model, compiled.program, parameters, provenance, backend)
 
 
-def _report_impossible_rows(scores: dict[str, Score], sink: Sink) -> None:
+def report_impossible_rows(scores: dict[str, Score], sink: Sink) -> None:
+    """Warn of rows that a model gives probability zero (W401)."""
     bad = {name: s for name, s in scores.items() if s.impossible > 0}
     if bad:
         sink.warning(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from spnc.atomic import write_bytes, write_text
 from spnc.checkpoint import read_state, state_bytes
+from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
 from spnc.lock import recipe_text, versions
 from spnc.pipeline import Compiled, Trained
@@ -25,6 +26,7 @@ from spnc.spec.write_yaml import write_yaml
 from spnc.training import Record, State
 
 CHECKPOINT_SECONDS = 30.0
+BEST = "best-*.spnc"  # the best model of a search so far
 
 
 @dataclass(eq=False)
@@ -58,6 +60,16 @@ class RunFolder:
         return self.path / "recipe.lock.yaml"
 
     @property
+    def tries(self) -> Path:
+        """A line per try, after a search."""
+        return self.path / "tries.csv"
+
+    @property
+    def search(self) -> Path:
+        """Where a search stands, while it runs."""
+        return self.path / "search.json"
+
+    @property
     def checkpoint(self) -> Path:
         """Where training stands, while it runs."""
         return self.path / "checkpoint.safetensors"
@@ -88,16 +100,23 @@ class RunFolder:
         return True
 
     def begin(self, compiled: Compiled, *, resuming: bool) -> None:
-        """Make the folder, with the lock file in it: from here on the run can be resumed.
+        """Make the folder, with the lock file in it: from here on the run can be resumed."""
+        self.clear(keep_checkpoint=resuming)
+        self.attend(compiled)
+        write_text(self.lock, lock_text(compiled.recipe, compiled.dataset, self.path))
 
-        What an earlier run left there is removed, so that no file is of another run.
-        """
-        self.fingerprint = _fingerprint(compiled)
+    def clear(self, *, keep_checkpoint: bool) -> None:
+        """Make the folder; what an earlier run left there is removed, so that no file is of it."""
         self.path.mkdir(parents=True, exist_ok=True)
-        old = [self.model, self.metrics, self.history]
-        for file in old if resuming else [*old, self.checkpoint]:
+        old = [self.model, self.metrics, self.history, self.tries, self.search]
+        old += self.path.glob(BEST)
+        for file in old if keep_checkpoint else [*old, self.checkpoint]:
             file.unlink(missing_ok=True)
-        write_text(self.lock, lock_text(compiled, self.path))
+
+    def attend(self, compiled: Compiled) -> None:
+        """Checkpoints are of this from now on."""
+        self.fingerprint = _fingerprint(compiled)
+        self.latest, self._saved_at = None, -math.inf
 
     def finish(self, trained: Trained) -> None:
         """Write the results; the checkpoint has served."""
@@ -107,16 +126,19 @@ class RunFolder:
         write_text(self.history, _history_text(trained.fitted.history))
         self.checkpoint.unlink(missing_ok=True)
 
-    def read_checkpoint(self, compiled: Compiled, sink: Sink) -> State | None:
+    def read_checkpoint(
+        self, compiled: Compiled, sink: Sink, *, searching: bool = False
+    ) -> State | None:
         """The state to go on from. None after reporting why there is none, or to start anew:
 
-        a run that was broken off before its first iteration has a lock file and nothing else.
+        a run that was broken off before its first iteration has a lock file and nothing else;
+        in a search, the checkpoint may be that of a finished try.
         """
         from safetensors import SafetensorError
 
         where = str(self.checkpoint)
         if not self.checkpoint.is_file():
-            if self.lock.is_file() and not self.model.is_file():
+            if searching or (self.lock.is_file() and not self.model.is_file()):
                 return None
             done = "; it is finished" if self.model.is_file() else ""
             sink.error(
@@ -137,7 +159,7 @@ class RunFolder:
                 help="train without --resume",
             )
             return None
-        if state is None:
+        if state is None and not searching:
             sink.error(
                 "E403",
                 "the checkpoint is of another recipe or other data",
@@ -148,12 +170,13 @@ class RunFolder:
         return state
 
 
-def lock_text(compiled: Compiled, folder: Path) -> str:
+def lock_text(recipe: Recipe, dataset: Dataset, folder: Path) -> str:
     """A spec that repeats the run: every default resolved, file names seen from `folder`."""
-    lock = Lock(data=compiled.dataset.digest, versions=versions())
-    recipe = relocated(compiled.recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
+    lock = Lock(data=dataset.digest, versions=versions())
+    recipe = relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
     head = "# Written by spnc: every option of the run, and what it was made from.\n"
-    recipe = replace(recipe, backend=recipe.backend.resolved(), lock=lock)
+    search = recipe.search if recipe.space is not None else None
+    recipe = replace(recipe, backend=recipe.backend.resolved(), search=search, lock=lock)
     return head + write_yaml(recipe, full=True)
 
 
@@ -186,12 +209,13 @@ def _cell(value: object) -> str:
 def default_folder(recipe: Recipe, *, resume: bool) -> Path:
     """`runs/NAME`, or the first of `runs/NAME-2`, `-3`, … that is not there yet.
 
-    To resume, the latest of these that has a checkpoint.
+    To resume, the latest of these that was broken off.
     """
     name = re.sub(r"[^\w.-]+", "-", recipe.model).strip(".-") or "model"
     candidates = (Path("runs") / (name if i == 1 else f"{name}-{i}") for i in count(1))
     taken = list(takewhile(lambda path: path.exists(), candidates))
     if resume:
-        begun = [path for path in taken if RunFolder(path, Sink()).checkpoint.is_file()]
+        runs = [RunFolder(path, Sink()) for path in taken]
+        begun = [r.path for r in runs if r.checkpoint.is_file() or r.search.is_file()]
         return begun[-1] if begun else Path("runs") / name
     return Path("runs") / (name if not taken else f"{name}-{len(taken) + 1}")

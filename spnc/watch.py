@@ -17,6 +17,9 @@ class Watch:
     def progress(self, label: str, done: int, total: int | None) -> None:
         """So much of the present stage is done."""
 
+    def attempt(self, done: int, total: int, what: str, best: str) -> None:
+        """A try of a search begins: so many of all are finished, with the best so far."""
+
     def training(self, optimizer: Optimizer) -> None:
         """Training begins."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from spnc.training import Optimizer, Record
 
+_BESIDE_TRIES = 60  # columns that the rest of a try's line takes
 _SHARE_FROM = 10_000  # of so many things, bytes for example, the share done is shown
 
 
@@ -52,6 +53,7 @@ class _LiveWatch(Watch):
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._task: Any = None
+        self._tries: Any = None
 
     def stage(self, title: str) -> None:
         """A new stage begins: its line replaces the last one's."""
@@ -67,6 +69,21 @@ class _LiveWatch(Watch):
         if total and total >= _SHARE_FROM:
             note = f"{label} {done / total:.0%}"
         self._progress.update(self._task, completed=done, total=total, note=note)
+
+    def attempt(self, done: int, total: int, what: str, best: str) -> None:
+        """A try begins: a line of its own, above that of the stage."""
+        title = f"try {done + 1:,} of {total:,}"
+        room = self._progress.console.width - len(best) - _BESIDE_TRIES
+        what = what if len(what) <= room else f"{what[: max(0, room - 1)]}…"
+        note = f"{what}; {best}" if best else what
+        if self._tries is None:
+            if self._task is not None:
+                self._progress.remove_task(self._task)
+                self._task = None
+            self._tries = self._progress.add_task(title, total=total, note="", limit="left ≈")
+        self._progress.update(
+            self._tries, description=title, completed=done, total=total, note=note
+        )
 
     def training(self, optimizer: Optimizer) -> None:
         """Training begins, with as many steps as the optimiser allows; it may well stop before."""

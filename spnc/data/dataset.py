@@ -78,6 +78,11 @@ class Dataset:
         return self.splits["train"]
 
     @cached_property
+    def distinct(self) -> Mapping[str, Table]:
+        """The distinct rows of every split, with their weights."""
+        return {name: table.distinct() for name, table in self.splits.items()}
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 over column names, types and all values: equal data, equal digest."""
         sha = hashlib.sha256()

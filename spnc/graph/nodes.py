@@ -13,12 +13,14 @@ Scopes are not stored: `spnc.graph.scopes` derives them, so that they cannot be 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
 from spnc.diagnostics import Span
+from spnc.garbage import uncollected
 from spnc.graph.flat import Flat
 
 if TYPE_CHECKING:
@@ -132,6 +134,22 @@ class Builder:
             for n, c, w in edges
         )
         return first
+
+    @uncollected()
+    def copy(self) -> Builder:
+        """The same nodes and edges, in the same order, to be changed without changing these."""
+        made = copy(self)
+        graph: Any = nx.DiGraph(**self.graph.graph)
+        # networkx's own copy adds edge by edge: slower, and parents would be in another order.
+        down = {
+            n: {child: dict(edge) for child, edge in below.items()}
+            for n, below in children(self.graph).items()
+        }
+        up = {n: {p: down[p][n] for p in above} for n, above in parents(self.graph).items()}
+        graph._node = {n: dict(data) for n, data in self.graph.nodes(data=True)}
+        graph._adj, graph._pred = down, up
+        made.graph = graph
+        return made
 
     def like(self, node: Node, **changes: Any) -> int:
         """A new childless node with the payload of another, but for the builder's origin."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -20,6 +20,10 @@ class Forest:
 
     builder: Builder
     roots: tuple[int, ...]
+
+    def copy(self) -> Forest:
+        """The same forest, to be linked and crowned without changing this one."""
+        return replace(self, builder=self.builder.copy())
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import lark
 
 from spnc.diagnostics import Sink, Source, Span
 from spnc.language import parse, span_of, unquoted
+from spnc.registry import LEARNERS, OPTIMIZERS, RESIDUALS, STOPS, fields_of
 from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
 
+_NAMES = {  # statement to the key under which YAML has the plug-in's name
+    "forest": LEARNERS.key,
+    "residual": RESIDUALS.key,
+    "optimize": OPTIMIZERS.key,
+}
 _KEYS = {"version": "spnc", "optimize": "optimizer"}  # statement to key, where they differ
 
 
@@ -46,10 +53,12 @@ class _Reader:
             value = self.data(item)
         elif kind == "forest":
             value = Sequence(tuple(self.entry(e) for e in item.children), span)
-        elif isinstance(given := item.children[0], lark.Tree) and given.data == "arguments":
-            value = Mapping(self.arguments(given), span)
+        elif isinstance(child := item.children[0], lark.Tree) and child.data == "arguments":
+            value = Mapping(self.arguments(child), span)
+        elif isinstance(child, lark.Tree) and child.data == "chosen":
+            value = self.chosen(child, _NAMES[kind])
         else:
-            value = self.value(given)
+            value = self.value(child)
         return Entry(key, key_span, value)
 
     def data(self, item: lark.Tree[Any]) -> Mapping:
@@ -64,7 +73,16 @@ class _Reader:
 
     def entry(self, item: lark.Tree[Any]) -> Mapping:
         times, call = item.children
-        made = self.call(call)
+        if call.data == "chosen":
+            values = [v for v in call.children[0].children[0].children if v is not None]
+            only_names = all(
+                isinstance(v, lark.Tree) and v.data == "call" and v.children[1] is None
+                for v in values
+            )
+            # An entry of the forest is a mapping, so that a mere name stands under its key.
+            made = self.chosen(call, _NAMES["forest"], alone=times is None and not only_names)
+        else:
+            made = self.call(call)
         if times is None:
             return made
         digits = re.match(r"\d+", str(times))
@@ -79,17 +97,38 @@ class _Reader:
         head = Scalar(str(name), str(name), self.span(name))
         return Mapping(self.arguments(arguments), self.span(item), head)
 
+    def chosen(self, item: lark.Tree[Any], key: str, *, alone: bool = True) -> Mapping:
+        """A choice of plug-ins; with options, only their names are chosen, under `key`."""
+        choice, arguments = item.children
+        made = self.choice(choice)
+        if alone and arguments is None:
+            return _with_calls(made) if key == _NAMES["forest"] else made
+        entries = self.arguments(arguments)
+        return Mapping((Entry(key, made.entries[0].key_span, made), *entries), self.span(item))
+
+    def choice(self, item: lark.Tree[Any]) -> Mapping:
+        span = self.span(item)
+        word = self.source.span(span.line, span.column, span.line, span.column + len("search"))
+        return Mapping((Entry("search", word, self.value(item.children[0])),), span)
+
     def arguments(self, item: lark.Tree[Any] | None) -> tuple[Entry, ...]:
         if item is None:
             return ()
         given = [a for a in item.children if isinstance(a, lark.Tree)]
         return tuple(
-            Entry(str(a.children[0]), self.span(a.children[0]), self.value(a.children[1]))
-            for a in given
+            Entry(str(name), self.span(name), self.argument(str(name), value))
+            for name, value in (a.children for a in given)
         )
+
+    def argument(self, name: str, item: lark.Token | lark.Tree[Any]) -> Tree:
+        if isinstance(item, lark.Tree) and item.data == "chosen" and item.children[1] is not None:
+            return self.chosen(item, _name_keys().get(name, name))
+        return self.value(item)
 
     def value(self, item: lark.Token | lark.Tree[Any]) -> Tree:
         if isinstance(item, lark.Tree):
+            if item.data in ("choice", "chosen"):
+                return self.choice(item if item.data == "choice" else item.children[0])
             if item.data == "list":
                 values = (self.value(v) for v in item.children if v is not None)
                 return Sequence(tuple(values), self.span(item))
@@ -102,6 +141,27 @@ class _Reader:
         if item.type == "NUMBER":
             return Scalar(_number(text), text, self.span(item))
         return Scalar(text, text, self.span(item))
+
+
+@cache
+def _name_keys() -> dict[str, str]:
+    """Options of plug-ins that hold a plug-in, and the key under which YAML has its name."""
+    return {
+        field.name: field.rule.registry.key
+        for registry in (LEARNERS, RESIDUALS, OPTIMIZERS, STOPS)
+        for name in registry
+        for field in fields_of(registry[name]).values()
+        if field.rule.registry is not None
+    }
+
+
+def _with_calls(choice: Mapping) -> Mapping:
+    """The choice with every mere name as a call, as entries of the forest are."""
+    (entry,) = choice.entries
+    assert isinstance(entry.value, Sequence)
+    items = (Mapping((), v.span, v) if isinstance(v, Scalar) else v for v in entry.value.items)
+    listed = Sequence(tuple(items), entry.value.span)
+    return Mapping((Entry(entry.key, entry.key_span, listed),), choice.span)
 
 
 def _number(text: str) -> int | float:

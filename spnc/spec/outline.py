@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spnc.registry import Options, fields_of
+from spnc.spec.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -13,8 +14,16 @@ class Item:
     """An option to be written: its key, its value, and the line it stood on."""
 
     key: str
-    value: Any  # a plain value, a list of them, a `Group`, or a list of `Group`s
+    value: Any  # a plain value, a list of them, a `Group`, a list of `Group`s, or `Values`
     line: int
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a `search` lists: plain values or `Group`s."""
+
+    values: tuple[Any, ...]
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -22,15 +31,119 @@ class Group:
     """Options that belong together; `name` is the plug-in's, under `name_key` in YAML."""
 
     items: tuple[Item, ...]
-    name: str | None = None
+    name: str | Values | None = None
     name_key: str = ""
     line: int = 0
+
+
+def recipe_outline(recipe: Recipe, full: bool) -> Group:
+    """The outline of a whole recipe, with all its choices."""
+    group = outline(recipe, full)
+    for choice in recipe.space.choices if recipe.space is not None else ():
+        versions = [outline(variation, full) for variation in choice.variations]
+        values = tuple(value_at(version, choice.path) for version in versions)
+        *above, last = choice.path
+        owners = [value_at(version, tuple(above)) for version in versions]
+        group = _chosen(group, above, last, values, owners)
+    return group
+
+
+def value_at(value: Any, path: tuple[str, ...]) -> Any:
+    """What an outline has at a path; None where it has nothing. A plug-in's name is a `Group`."""
+    for step in path:
+        if isinstance(value, list):
+            value = value[int(step)]
+        elif isinstance(value, Group) and value.name is not None and step == value.name_key:
+            value = Group((), value.name, value.name_key)
+        else:
+            found = {i.key: i.value for i in value.items} if isinstance(value, Group) else {}
+            value = found.get(step)
+    return value
+
+
+def place_of(options: Options, path: tuple[str, ...]) -> tuple[int, ...]:
+    """Where a path comes in the order in which options are declared; a plug-in's name is first."""
+    found: Any = options
+    place: list[int] = []
+    for step in path:
+        if isinstance(found, tuple):
+            place.append(int(step))
+            found = found[int(step)]
+            continue
+        names = list(fields_of(type(found))) if isinstance(found, Options) else []
+        if step not in names and (inline := _inline(found)) is not None:
+            place.append(len(names))
+            found, names = inline, list(fields_of(type(inline)))
+        place.append(names.index(step) if step in names else -1)
+        found = getattr(found, step, None)
+    return tuple(place)
+
+
+def _inline(options: Any) -> Options | None:
+    """The plug-in whose options stand among these."""
+    fields = fields_of(type(options)).values() if isinstance(options, Options) else ()
+    name = next((f.name for f in fields if f.rule.inline), None)
+    found: Options | None = getattr(options, name) if name is not None else None
+    return found
+
+
+def options_at(options: Options, path: tuple[str, ...]) -> Options:
+    """The options that an outline has a `Group` for."""
+    found: Any = options
+    for step in path:
+        if isinstance(found, tuple):
+            found = found[int(step)]
+            continue
+        if step not in fields_of(type(found)):
+            found = _inline(found)
+        found = getattr(found, step)
+    assert isinstance(found, Options)
+    return found
+
+
+def _chosen(
+    value: Any, above: list[str], last: str, values: tuple[Any, ...], owners: list[Any]
+) -> Any:
+    """The outline with the values of a choice, `last`, in what stands at the path `above`.
+
+    `owners` is what stands there with each of the values: where a default depends on which it
+    is, that default is left out.
+    """
+    if above:
+        step, rest = above[0], above[1:]
+        if isinstance(value, list):
+            changed = _chosen(value[int(step)], rest, last, values, owners)
+            return [changed if i == int(step) else v for i, v in enumerate(value)]
+        items = tuple(
+            replace(i, value=_chosen(i.value, rest, last, values, owners)) if i.key == step else i
+            for i in value.items
+        )
+        return replace(value, items=items)
+    if isinstance(value, list):  # an entry of the forest as a whole
+        made = Values(values, value[int(last)].line)
+        return [made if i == int(last) else v for i, v in enumerate(value)]
+    agreed = [{i.key: i.value for i in owner.items} for owner in owners]
+    kept = []
+    for item in value.items:
+        if item.key == last:
+            kept.append(replace(item, value=Values(values, item.line)))
+        elif (
+            isinstance(item.value, Values)
+            or item.key not in agreed[0]  # `search` itself, which is no part of a try
+            or all(item.key in a and a[item.key] == agreed[0][item.key] for a in agreed)
+        ):
+            kept.append(item)
+    if last == value.name_key and value.name is not None:
+        return replace(value, items=tuple(kept), name=Values(values))
+    if last not in {i.key for i in kept}:  # it was left out, since its first value is none
+        kept.append(Item(last, Values(values), 0))
+    return replace(value, items=tuple(kept))
 
 
 def outline(options: Options, full: bool, name_key: str = "") -> Group:
     """What was given or, if `full`, everything with its default, in the order it was written."""
     items: list[Item] = []
-    name = options.plugin_name or None
+    name: str | Values | None = options.plugin_name or None
     for f in fields_of(type(options)).values():
         value = getattr(options, f.name)
         given = f.name in options.spans or (not options.spans and value != f.default)

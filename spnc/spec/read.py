@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spnc.diagnostics import Sink, Source
-from spnc.spec.bind import bind
 from spnc.spec.dsl import read_dsl
 from spnc.spec.files import kind_of
 from spnc.spec.override import override
 from spnc.spec.recipe import VERSION, Recipe
+from spnc.spec.search import bind_recipe
 from spnc.spec.tree import Mapping, Scalar, Tree
 from spnc.spec.yaml_reader import read_yaml
 from spnc.textfile import read_source
@@ -48,7 +48,15 @@ def recipe_from(source: Source, sink: Sink, settings: Sequence[str] = ()) -> Rec
         return None  # what else it says may be right in that version
     start = source.span(1, 1, 1, 2)
     at = tree.entries[0].key_span if isinstance(tree, Mapping) and tree.entries else start
-    return bind(Recipe, tree, at, sink)
+    recipe = bind_recipe(tree, at, sink)
+    if recipe is not None and recipe.search is not None and recipe.space is None and not settings:
+        sink.warning(
+            "W130",
+            "nothing in this spec is searched for, so that `search` has no effect",
+            recipe.span_of("search"),
+            help="give an option a list to choose from, such as `smoothing: {search: [0.1, 1]}`",
+        )
+    return recipe
 
 
 def _check_version(tree: Tree, sink: Sink) -> bool:

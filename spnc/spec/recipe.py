@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spnc.backends import Backend
 from spnc.data.options import DataOptions
@@ -20,6 +20,7 @@ from spnc.registry import (
 )
 from spnc.residuals import Residual
 from spnc.smoothing import Smoothing
+from spnc.spec.space import Search, Space
 from spnc.training import Optimizer
 from spnc.training.prune import Prune
 
@@ -49,7 +50,10 @@ class Lock(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(Options):
-    """A whole spec."""
+    """A whole spec.
+
+    One with `search` in it has a `space`; then its other fields are those of the first try.
+    """
 
     spnc: int = option(VERSION, "the version of the spec format", min=1)
     model: str = option(doc="the model's name")
@@ -65,8 +69,10 @@ class Recipe(Options):
     prune: Prune | None = option(None, "edges to drop after training, before fitting once more")
     backend: Backend = choice(BACKENDS, "auto", "what does the computing")
     seed: int = option(0, "the seed of all randomness in learning", min=0)
+    search: Search | None = option(None, "how values under `search` are tried")
 
     lock: Lock | None = option(None, "written by spnc into `recipe.lock.yaml`")
+    space: Space | None = field(default=None, repr=False)
 
     def conflicts(self) -> Iterator[Conflict]:
         """A forest has components, and residual links want two of them."""

@@ -19,6 +19,7 @@ from spnc.registry import (
 )
 from spnc.smoothing import Smoothing
 from spnc.spec.recipe import Component, Lock, Recipe
+from spnc.spec.space import Search
 from spnc.training.prune import Prune
 
 _HEAD = """# Spec reference
@@ -29,6 +30,11 @@ declarations in the code; `spnc schema` prints the same as JSON Schema, for comp
 A *choice* is something with a name and options of its own. In YAML it is a mapping with its key
 (`optimizer: {method: em, patience: 5}`), or the bare name when no option is set (`optimizer: em`);
 in the language it is `em(patience = 5)`, or `em`. Where a value may be absent, write `none`.
+
+In place of any value in an entry of `forest`, in `residual` and `optimizer`, and of `smoothing` and
+`seed`, a list to choose from may stand: `smoothing: {search: [0.03, 0.1]}`, in the language
+`smoothing search [0.03, 0.1]`. `spnc train` trains every combination and keeps the best on the
+validation rows.
 """
 
 
@@ -45,6 +51,7 @@ def reference() -> str:
         parts.append(f"## Every {registry.kind}\n\nChosen under the key `{registry.key}`.\n")
         for name in registry:
             parts.append(_section(f"`{name}`", registry[name], level=3))
+    parts.append(_section("`search`", Search))
     parts.append(_section("`lock`", Lock))
     return "\n".join(parts).rstrip("\n")
 

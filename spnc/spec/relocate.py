@@ -15,6 +15,15 @@ from spnc.spec.recipe import Recipe
 def relocated(recipe: Recipe, rename: Callable[[Path], str]) -> Recipe:
     """The recipe without spans, each relative file name put through `rename`."""
     found: Recipe = _relocated(recipe, rename)
+    if recipe.space is not None:
+        space = recipe.space.map(lambda each: relocated(each, rename))
+        found = replace(found, space=space)
+    return found
+
+
+def without_place(options: Options) -> Options:
+    """Any options without spans, and files by their names only."""
+    found: Options = _relocated(options, lambda file: file.name)
     return found
 
 

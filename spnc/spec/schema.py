@@ -7,6 +7,7 @@ from typing import Any
 
 from spnc.registry import Field, Options, Registry, fields_of, optional_type
 from spnc.spec.recipe import Recipe
+from spnc.spec.search import FIXED, KEY
 
 _SIMPLE = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
@@ -16,19 +17,20 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "spnc spec",
-        **_object(Recipe),
+        **_object(Recipe, search=True),
     }
 
 
-def _object(cls: type[Options]) -> dict[str, Any]:
-    """The schema of a mapping of options."""
+def _object(cls: type[Options], search: bool) -> dict[str, Any]:
+    """The schema of a mapping of options; `search` says whether their values may be a choice."""
     properties: dict[str, Any] = {}
     required: list[str] = []
     for field in fields_of(cls).values():
         if field.rule.inline:
             assert field.rule.registry is not None
-            return _inline(cls, field, field.rule.registry)
-        properties[field.name] = _field(field)
+            return _inline(cls, field, field.rule.registry, search)
+        fixed = cls is Recipe and field.name in FIXED
+        properties[field.name] = _field(field, search and not fixed)
         if field.required:
             required.append(field.name)
     return _mapping(properties, required, cls.summary())
@@ -44,53 +46,89 @@ def _mapping(properties: dict[str, Any], required: list[str], doc: str) -> dict[
     }
 
 
-def _inline(cls: type[Options], chosen: Field, registry: Registry[Any]) -> dict[str, Any]:
+def _choice_among(values: dict[str, Any]) -> dict[str, Any]:
+    """A list of values to try."""
+    doc = "values to try; the best on the validation rows is kept"
+    listed = {"type": "array", "description": doc, "items": values, "minItems": 1}
+    return _mapping({KEY: listed}, [KEY], doc)
+
+
+def _any_of(*kinds: dict[str, Any]) -> dict[str, Any]:
+    """Alternatives, those of alternatives among them."""
+    flat: list[dict[str, Any]] = []
+    for kind in kinds:
+        flat += kind["anyOf"] if kind.keys() == {"anyOf"} else [kind]
+    return {"anyOf": flat}
+
+
+def _chosen_name(registry: Registry[Any]) -> dict[str, Any]:
+    """A plug-in whose name is searched for; its options are those of whichever it is."""
+    name = {**_choice_among({"enum": list(registry)}), "description": f"the {registry.kind}"}
+    properties = {registry.key: name}
+    found = _mapping(properties, [registry.key], f"a choice of {registry.kind}")
+    del found["additionalProperties"]
+    return found
+
+
+def _inline(
+    cls: type[Options], chosen: Field, registry: Registry[Any], search: bool
+) -> dict[str, Any]:
     """One alternative per plug-in, whose options stand beside those of `cls`."""
-    own = {n: _field(f) for n, f in fields_of(cls).items() if f is not chosen}
+    own = {n: _field(f, search) for n, f in fields_of(cls).items() if f is not chosen}
     kinds = []
     for name in registry:
         plugin = registry[name]
-        options = {n: _field(f) for n, f in fields_of(plugin).items()}
+        options = {n: _field(f, search) for n, f in fields_of(plugin).items()}
         head = {registry.key: {"const": name, "description": plugin.summary()}}
         needed = [n for n, f in fields_of(plugin).items() if f.required]
         kinds.append(
             _mapping({**head, **own, **options}, [registry.key, *needed], plugin.summary())
         )
+    if search:
+        kinds.append(_chosen_name(registry))
     return {"description": cls.summary(), "oneOf": kinds}
 
 
-def _field(field: Field) -> dict[str, Any]:
-    inner, optional = optional_type(field.type)
-    if field.rule.registry is not None:
-        found = _choice(field, field.rule.registry)
-    else:
-        found = _value(inner, field)
-    if optional:
-        found = {"anyOf": [found, {"enum": [None, "none"]}]}
+def _field(field: Field, search: bool) -> dict[str, Any]:
+    found = _plain_field(field, search)
+    whole_list = typing.get_origin(field.type) is tuple  # its entries can be searched for
+    if search and not whole_list:
+        found = _any_of(found, _choice_among(_plain_field(field, search=False)))
     return {"description": field.rule.doc, **found}
 
 
-def _choice(field: Field, registry: Registry[Any]) -> dict[str, Any]:
+def _plain_field(field: Field, search: bool) -> dict[str, Any]:
+    inner, optional = optional_type(field.type)
+    if field.rule.registry is not None:
+        found = _choice(field, field.rule.registry, search)
+    else:
+        found = _value(inner, field, search)
+    return _any_of(found, {"enum": [None, "none"]}) if optional else found
+
+
+def _choice(field: Field, registry: Registry[Any], search: bool) -> dict[str, Any]:
     """A plug-in's bare name, or a mapping with its name and options."""
     kinds: list[dict[str, Any]] = [{"enum": list(registry)}]
     for name in registry:
         plugin = registry[name]
         default = field.default is not None and isinstance(field.default, plugin)
-        properties = {n: _field(f) for n, f in fields_of(plugin).items()}
+        properties = {n: _field(f, search) for n, f in fields_of(plugin).items()}
         properties[registry.key] = {"const": name, "description": plugin.summary()}
         required = [n for n, f in fields_of(plugin).items() if f.required]
         needed = required if default else [registry.key, *required]
         kinds.append(_mapping(properties, needed, plugin.summary()))
+    if search:
+        kinds.append(_chosen_name(registry))
     return {"anyOf": kinds}
 
 
-def _value(kind: Any, field: Field) -> dict[str, Any]:
+def _value(kind: Any, field: Field, search: bool) -> dict[str, Any]:
     origin = typing.get_origin(kind)
     if isinstance(kind, type) and issubclass(kind, Options):
         if not kind.one_number_for:
-            return _object(kind)
+            return _object(kind, search)
         number = fields_of(kind)[kind.one_number_for[0]]
-        return {"anyOf": [_value(number.type, number), _object(kind)]}
+        return {"anyOf": [_value(number.type, number, search), _object(kind, search)]}
     if origin is typing.Literal:
         words = typing.get_args(kind)
         # Many readers of YAML take a bare `yes` or `no` for a truth value.
@@ -100,10 +138,13 @@ def _value(kind: Any, field: Field) -> dict[str, Any]:
         kinds = typing.get_args(kind)
         if len(kinds) == 2 and kinds[1] is Ellipsis:
             least = {"minItems": 1} if field.required else {}
-            return {"type": "array", "items": _value(kinds[0], field), **least}
+            items = _value(kinds[0], field, search)
+            if search:
+                items = _any_of(items, _choice_among(_value(kinds[0], field, search=False)))
+            return {"type": "array", "items": items, **least}
         return {
             "type": "array",
-            "items": _value(kinds[0], field),
+            "items": _value(kinds[0], field, search),
             "minItems": len(kinds),
             "maxItems": len(kinds),
         }

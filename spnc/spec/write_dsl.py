@@ -8,7 +8,7 @@ from typing import Any
 from spnc.language import NAME, quoted
 from spnc.spec.comments import Comments, comments_of
 from spnc.spec.numbers import is_short_whole, short_exponent
-from spnc.spec.outline import Group, Item, outline
+from spnc.spec.outline import Group, Item, Values, recipe_outline
 from spnc.spec.recipe import Recipe
 
 _WIDTH = 96
@@ -16,7 +16,7 @@ _WIDTH = 96
 
 def write_dsl(recipe: Recipe, *, full: bool = False) -> str:
     """The recipe in the language: what was given or, if `full`, everything with its default."""
-    return _Dsl(comments_of(recipe)).text(outline(recipe, full))
+    return _Dsl(comments_of(recipe)).text(recipe_outline(recipe, full))
 
 
 class _Dsl:
@@ -57,12 +57,17 @@ class _Dsl:
         elif isinstance(item.value, str):
             self.add(f"{word} {_dsl_text(item.value, NAME.pattern)}", item.line, last)
         else:
-            self.add(f"{word} {_dsl_value(item.value)}", item.line, last)
+            self.add(f"{word} {dsl_value(item.value)}", item.line, last)
 
-    def entry(self, group: Group) -> None:
-        count = next((i.value for i in group.items if i.key == "count"), None)
-        rest = tuple(i for i in group.items if i.key != "count")
-        lead = f"  {count} x " if count is not None else "  "
+    def entry(self, group: Group | Values) -> None:
+        if isinstance(group, Values):
+            self.add(f"  {dsl_value(group)}", group.line, group.line, "  ")
+            return
+        count = next((i for i in group.items if i.key == "count"), None)
+        if count is not None and isinstance(count.value, Values):
+            count = None  # it stands in the brackets
+        rest = tuple(i for i in group.items if i is not count)
+        lead = f"  {count.value} x " if count is not None else "  "
         last = max([group.line, *(_last_line(i) for i in group.items)])
         text = _call(lead, Group(rest, group.name, group.name_key, group.line), "  ")
         self.add(text, group.line, last, "  ")
@@ -76,7 +81,7 @@ class _Dsl:
         split = items.get("split")
         if split is not None and split.value is not None:
             del items["split"]
-            words.append("split " + " / ".join(_dsl_value(v) for v in split.value))
+            words.append("split " + " / ".join(dsl_value(v) for v in split.value))
         if items:
             words.append(_call("", Group(tuple(items.values()), ""), ""))
         return " ".join(words)
@@ -89,21 +94,24 @@ def _last_line(item: Item) -> int:
 
 
 def _call(lead: str, group: Group, indent: str) -> str:
-    name = group.name or ""
+    name = dsl_value(group.name) if isinstance(group.name, Values) else group.name or ""
     if not group.items:
         return f"{lead}{name}"
-    arguments = [f"{i.key} = {_dsl_value(i.value)}" for i in group.items]
+    arguments = [f"{i.key} = {dsl_value(i.value)}" for i in group.items]
     line = f"{lead}{name}({', '.join(arguments)})"
     if len(line) <= _WIDTH:
         return line
     return f"{lead}{name}(\n" + "".join(f"{indent}  {a},\n" for a in arguments) + f"{indent})"
 
 
-def _dsl_value(value: Any) -> str:
+def dsl_value(value: Any) -> str:
+    """A value of an outline in the language."""
     if isinstance(value, Group):
         return _call("", value, "")
+    if isinstance(value, Values):
+        return f"search [{', '.join(dsl_value(v) for v in value.values)}]"
     if isinstance(value, list):
-        return "[" + ", ".join(_dsl_value(v) for v in value) + "]"
+        return "[" + ", ".join(dsl_value(v) for v in value) + "]"
     if value is None:
         return "none"
     if isinstance(value, bool):

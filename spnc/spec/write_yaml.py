@@ -9,13 +9,13 @@ import yaml
 
 from spnc.spec.comments import Comments, comments_of
 from spnc.spec.numbers import is_short_whole, short_exponent
-from spnc.spec.outline import Group, Item, outline
+from spnc.spec.outline import Group, Item, Values, recipe_outline
 from spnc.spec.recipe import Recipe
 
 
 def write_yaml(recipe: Recipe, *, full: bool = False) -> str:
     """The recipe in YAML: what was given or, if `full`, everything with its default."""
-    return _Yaml(comments_of(recipe)).text(outline(recipe, full))
+    return _Yaml(comments_of(recipe)).text(recipe_outline(recipe, full))
 
 
 class _Yaml:
@@ -49,12 +49,17 @@ class _Yaml:
             if isinstance(value, Group) and indent == "":
                 self.add(f"{lead}{item.key}:", item.line, margin)
                 self.mapping(value, "  ", "  ")
-            elif isinstance(value, list) and value and isinstance(value[0], Group):
+            elif isinstance(value, list) and value and isinstance(value[0], Group | Values):
                 self.add(f"{lead}{item.key}:", item.line, margin)
                 for each in value:
-                    self.mapping(each, f"{indent}  - ", f"{indent}    ")
+                    if isinstance(each, Values):
+                        self.add(
+                            f"{indent}  - {_values(each, bare=False)}", each.line, f"{indent}  "
+                        )
+                    else:
+                        self.mapping(each, f"{indent}  - ", f"{indent}    ")
             else:
-                text = value if bare else _yaml_value(value)
+                text = value if bare and isinstance(value, str) else _yaml_value(value)
                 self.add(f"{lead}{item.key}: {text}", item.line, margin)
             lead = indent
 
@@ -64,6 +69,8 @@ def _yaml_value(value: Any) -> str:
         named = [(value.name_key, value.name)] if value.name is not None else []
         pairs = [*named, *((i.key, i.value) for i in value.items)]
         return "{" + ", ".join(f"{k}: {_yaml_value(v)}" for k, v in pairs) + "}"
+    if isinstance(value, Values):
+        return f"{{{_values(value)}}}"
     if isinstance(value, list):
         return "[" + ", ".join(_yaml_value(v) for v in value) + "]"
     if value is None:
@@ -78,6 +85,17 @@ def _yaml_value(value: Any) -> str:
     text: str = yaml.safe_dump([value], default_flow_style=True, width=10**9, allow_unicode=True)
     text = text.strip()[1:-1]
     return short_exponent(text) if isinstance(value, float) else text
+
+
+def _values(found: Values, *, bare: bool = True) -> str:
+    """A choice, without the braces around it; a name without options may be written bare."""
+
+    def one(value: Any) -> str:
+        if bare and isinstance(value, Group) and not value.items:
+            return str(value.name)
+        return _yaml_value(value)
+
+    return f"search: [{', '.join(one(v) for v in found.values)}]"
 
 
 def _reads_as_text(value: str) -> bool:

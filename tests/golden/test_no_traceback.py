@@ -25,7 +25,13 @@ QUICK = settings(
 )
 TEXTS = {
     path.name: path.read_bytes()
-    for path in sorted([*HERE.glob("good/specs/*"), *HERE.glob("good/circuits/*")])
+    for path in sorted(
+        [
+            *HERE.glob("good/specs/*"),
+            *HERE.glob("good/circuits/*"),
+            *HERE.parent.parent.glob("specs/search.*"),
+        ]
+    )
     if path.suffix in (".yaml", ".spn", ".json")
 }
 # What bytes alone seldom hit upon: ends of lines, signs, quotes, absurd numbers and words.

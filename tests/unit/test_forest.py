@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import spnc
 from spnc.data.dataset import Column, Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.forest import crown, grow
-from spnc.graph.nodes import Leaf, Product, Sum, below, payloads
+from spnc.graph.nodes import Builder, Leaf, Product, Sum, below, children, parents, payloads
 from spnc.learners.circuit import Circuit
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.pipeline import lower_graph
@@ -168,3 +170,32 @@ def test_distinct_rows_carry_the_weights_of_all_that_are_equal() -> None:
     pairs = zip(table.values, table.weights, strict=True)
     found = {tuple(np.nan_to_num(row, nan=-1)): weight for row, weight in pairs}
     assert found == {(0.0, -1.0): 5.0, (1.0, 1.0): 2.0, (1.0, 0.0): 8.0}
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30))
+def test_a_copy_is_the_same_to_the_order_of_parents_and_changes_alone(
+    edges: list[tuple[int, int]],
+) -> None:
+    def order(builder: Builder) -> list[object]:
+        graph = builder.graph
+        found = [
+            {n: list(near.items()) for n, near in f(graph).items()} for f in (children, parents)
+        ]
+        return [list(payloads(graph).items()), graph.graph.copy(), repr(found)]
+
+    builder = Builder(COLUMNS)
+    for _ in range(10):
+        builder.sum()
+    for i, (parent, child) in enumerate(edges):
+        builder.connect(parent, child, 0.5 + i)
+    before = order(builder)
+    copied = builder.copy()
+    assert order(copied) == before
+    assert copied.product() == 10  # new nodes are numbered on
+    for parent, child in edges:
+        copied.graph.edges[parent, child]["weight"] = 0.0
+        assert copied.graph.pred[child][parent]["weight"] == 0.0
+    copied.graph.nodes[0]["node"] = Product()
+    copied.graph.remove_node(1)
+    copied.graph.graph["root"] = 3
+    assert order(builder) == before

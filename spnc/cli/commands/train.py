@@ -11,9 +11,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spnc.cli.arguments import add_json, add_quiet, add_settings, command, settings_of
+
+if TYPE_CHECKING:
+    from spnc.diagnostics import Sink
+    from spnc.pipeline import Trained
+    from spnc.run import RunFolder
+    from spnc.spec.recipe import Recipe
+    from spnc.watch import Watch
+
+_MOST_SHOWN = 40  # tries in the table on the screen
 
 
 def add(subparsers: Any) -> None:
@@ -38,10 +47,9 @@ def add(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, write the run folder, show the result."""
-    from spnc.cli.output import complain, writing
+    from spnc.cli.output import complain
     from spnc.cli.progress import watching
     from spnc.diagnostics import Sink
-    from spnc.pipeline import compile_recipe, train_compiled
     from spnc.run import RunFolder, default_folder
     from spnc.spec.read import read_recipe
 
@@ -65,30 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
             else "give the name of a folder, which may be new",
         )
         sink.stop()
+    work = _train if recipe.space is None else _search
     with watching(arguments.quiet) as watch:
-        compiled = compile_recipe(recipe, sink, watch)
-        resume = folder.read_checkpoint(compiled, sink) if arguments.resume else None
-        sink.stop()
-        with writing(path):
-            folder.begin(compiled, resuming=resume is not None)
-        try:
-            with _termination_interrupts():
-                trained = train_compiled(compiled, sink, watch, resume=resume, keep=folder.keep)
-        except KeyboardInterrupt:
-            saved = folder.write_checkpoint()
-            complain(sink.diagnostics)
-            if folder.latest is None or not saved:
-                raise
-            done = folder.latest.history[-1].iteration
-            go_on = ["spnc", "train", str(folder.lock), "--out", str(path), "--resume"]
-            print(
-                f"interrupted after iteration {done}; saved in {folder.checkpoint}\n"
-                f"go on with: {shlex.join(go_on)}",
-                file=sys.stderr,
-            )
-            return 130
-        with writing(path):
-            folder.finish(trained)
+        trained = work(recipe, folder, sink, watch, arguments.resume)
+    if trained is None:
+        return 130
     complain(sink.diagnostics)
     if arguments.json:
         found = [d.as_json() for d in sink.diagnostics]
@@ -97,6 +86,67 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(summary(recipe.model, trained.metrics, path))
     return 0
+
+
+def _train(
+    recipe: Recipe, folder: RunFolder, sink: Sink, watch: Watch, resuming: bool
+) -> Trained | None:
+    """One training; None after an interruption, of which was told."""
+    from spnc.cli.output import complain, writing
+    from spnc.pipeline import compile_recipe, train_compiled
+
+    compiled = compile_recipe(recipe, sink, watch)
+    resume = folder.read_checkpoint(compiled, sink) if resuming else None
+    sink.stop()
+    with writing(folder.path):
+        folder.begin(compiled, resuming=resume is not None)
+    try:
+        with _termination_interrupts():
+            trained = train_compiled(compiled, sink, watch, resume=resume, keep=folder.keep)
+    except KeyboardInterrupt:
+        saved = folder.write_checkpoint()
+        if folder.latest is None or not saved:
+            complain(sink.diagnostics)
+            raise
+        done = folder.latest.history[-1].iteration
+        _tell(folder, sink, f"interrupted after iteration {done}; saved in {folder.checkpoint}")
+        return None
+    with writing(folder.path):
+        folder.finish(trained)
+    return trained
+
+
+def _search(
+    recipe: Recipe, folder: RunFolder, sink: Sink, watch: Watch, resuming: bool
+) -> Trained | None:
+    """One training for every try; None after an interruption, of which was told."""
+    from spnc.cli.output import writing
+    from spnc.diagnostics import counted
+    from spnc.search import search
+    from spnc.search_folder import SearchFolder
+
+    journal = SearchFolder(folder, resuming)
+    try:
+        with _termination_interrupts(), writing(folder.path):
+            return search(recipe, sink, watch, journal)
+    except KeyboardInterrupt:
+        if journal.trying == 0:
+            raise
+        folder.write_checkpoint()
+        finished = counted(len(journal.outcomes), "finished try", "finished tries")
+        _tell(
+            folder, sink, f"interrupted in try {journal.trying}; {finished} kept in {folder.path}"
+        )
+        return None
+
+
+def _tell(folder: RunFolder, sink: Sink, what: str) -> None:
+    """Say what an interruption left, and how to go on."""
+    from spnc.cli.output import complain
+
+    complain(sink.diagnostics)
+    go_on = ["spnc", "train", str(folder.lock), "--out", str(folder.path), "--resume"]
+    print(f"{what}\ngo on with: {shlex.join(go_on)}", file=sys.stderr)
 
 
 @contextmanager
@@ -115,6 +165,7 @@ def _termination_interrupts() -> Iterator[None]:
 def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
     """What a training came to, for people."""
     from spnc.cli.output import duration, table
+    from spnc.diagnostics import counted
 
     model, fit, seconds = metrics["model"], metrics["optimizer"], metrics["seconds"]
     splits = table(
@@ -125,16 +176,62 @@ def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
     if "prune" in metrics:
         edges, kept = metrics["prune"]["edges"], metrics["prune"]["kept"]
         pruned = [f"pruned from {edges['before']:,} to {edges['after']:,} edges; kept: {kept}"]
+    took = duration(seconds["total"])
+    if "search" in metrics:
+        took = f"{counted(len(metrics['search']['tries']), 'try', 'tries')} in "
+        took += duration(metrics["search"]["seconds"])
     lines = [
         f"{name}: {model['nodes']:,} nodes, {model['edges']:,} edges, {model['layers']} layers, "
         f"{model['parameters']:,} parameters",
         "",
         splits,
         "",
+        *([tries_table(metrics["search"]), ""] if "search" in metrics else []),
         f"{fit['method']} stopped by {fit['stopped']} after {fit['iterations']} iterations; "
         f"kept: {fit['kept']}, iteration {fit['kept_iteration']}",
         *pruned,
-        f"{duration(seconds['total'])} on {metrics['backend']}, seed {metrics['seed']}; "
-        f"written to {path}",
+        f"{took} on {metrics['backend']}, seed {metrics['seed']}; written to {path}",
     ]
     return "\n".join(lines)
+
+
+def tries_table(found: dict[str, Any]) -> str:
+    """The tries of a search, the chosen one marked; of very many, the best."""
+    from spnc.cli.output import duration, table
+    from spnc.spec.search import value_text
+    from spnc.spec.space import short_names
+
+    tries = found["tries"]
+    shown = tries
+    if len(tries) > _MOST_SHOWN:
+        worst = float("-inf")
+        by_rank = sorted(
+            tries,
+            key=lambda t: (
+                -t["valid_impossible"],
+                worst if t["valid"] is None else t["valid"],
+                -t["try"],
+            ),
+        )
+        best = {t["try"] for t in by_rank[-_MOST_SHOWN:]}
+        shown = [t for t in tries if t["try"] in best]
+    names = list(found["choices"])
+    lines = table(
+        ["", "try", *short_names(names), "valid", "train", "edges", "iterations", "time"],
+        [
+            (
+                "→" if t["chosen"] else "",
+                t["try"],
+                *(value_text(t["values"][name]) for name in names),
+                t["valid"],
+                t["train"],
+                t["edges"],
+                t["iterations"],
+                duration(t["seconds"]),
+            )
+            for t in shown
+        ],
+    )
+    if len(shown) < len(tries):
+        lines += f"\n  the best {len(shown)} of {len(tries):,} tries; all are in tries.csv"
+    return lines

@@ -1,0 +1,1 @@
+spnc check cases/search.yaml --set 'forest.0.beta={search: [0.5, 2]}' --set seed.x=3

@@ -1,0 +1,1 @@
+spnc compile cases/search.yaml

@@ -1,0 +1,2 @@
+spnc train cases/search.yaml --out run --quiet
+spnc train cases/search.yaml --out run --resume --quiet
