@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from spnc.engine.compiling import kernel
+from spnc.engine.compiling import kernel, part
 from spnc.engine.kernels import FLOOR
 from spnc.engine.plan import LEAF, MEMBER, PRODUCT, SUM
 
 CLOSE = 1e-13  # how far apart the logarithms may be, as a share of them where they are large
 
 
-@kernel
+@part
 def _times_from_above(own, table, way):
     for k in range(len(own)):
         factor = table[way[k]]
@@ -27,7 +27,7 @@ def _times_from_above(own, table, way):
         own[k] = both if own[k] > 0.0 and factor > 0.0 else 0.0
 
 
-@kernel
+@part
 def _add_from_above(own, weight, other):
     for k in range(len(own)):
         own[k] += max(weight * other[k], FLOOR) if other[k] > 0.0 else 0.0

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 from numba import njit
 from numba.core import event
 
+FAST = {"reassoc", "contract", "nsz"}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -17,12 +18,21 @@ def kernel(function: F) -> F:
     Sums may be taken in any order and multiply-adds fused, alike on every run; infinities and
     not-a-numbers keep their meaning.
     """
-    fast = {"reassoc", "contract", "nsz"}
     try:
-        compiled = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy")(function)
+        compiled = njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")(function)
     except RuntimeError:  # there is nowhere to keep it
-        compiled = njit(nogil=True, fastmath=fast, error_model="numpy")(function)
+        compiled = njit(nogil=True, fastmath=FAST, error_model="numpy")(function)
     return cast("F", compiled)
+
+
+def part(function: F) -> F:
+    """A piece of a kernel: put into every kernel that calls it.
+
+    Left as a function of its own, the code that runs would be this process's where the kernel has
+    just been compiled, and the kernel's where that came from disk; and of a sum that may be taken
+    in any order, the two have not the same bits.
+    """
+    return cast("F", njit(inline="always", fastmath=FAST, error_model="numpy")(function))
 
 
 class Listener(event.Listener):

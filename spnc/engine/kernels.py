@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spnc.engine.compiling import kernel
+from spnc.engine.compiling import kernel, part
 from spnc.engine.dense_kernels import dense_backward, dense_forward
 from spnc.engine.plan import DENSE, LEAF, MEMBER, PRODUCT, SUM
 
@@ -25,7 +25,7 @@ FLOOR, CEILING = 1e-290, 1e290
 LOW, HIGH = 1, 2  # signs that a number was below the floor, or above the ceiling
 
 
-@kernel
+@part
 def _signs(own):
     """Whether numbers leave the range in which all is sure."""
     low, high = 0, 0
@@ -35,7 +35,7 @@ def _signs(own):
     return (LOW if low else 0) | (HIGH if high else 0)
 
 
-@kernel
+@part
 def _times(own, table, way):
     """Multiply; a sign if that leads below the floor, whence the next factor may lead back."""
     low = 0
@@ -45,13 +45,13 @@ def _times(own, table, way):
     return LOW if low else 0
 
 
-@kernel
+@part
 def _add_times(own, weight, other):
     for k in range(len(own)):
         own[k] += weight * other[k]
 
 
-@kernel
+@part
 def _share_flow(weight, above, value, own):
     """Hand a sum's flow, divided by its value, to a child; how much that was."""
     total = 0.0
@@ -62,7 +62,7 @@ def _share_flow(weight, above, value, own):
     return total
 
 
-@kernel
+@part
 def _divide(flow, value):
     for k in range(len(flow)):
         flow[k] = flow[k] / value[k] if value[k] > 0.0 else 0.0

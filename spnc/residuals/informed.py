@@ -1,9 +1,9 @@
 """Informed residual links: as `greedy-bfs`, but only those that help (the paper's InfoResSPN).
 
-A link is kept if it raises the likelihood of the rows that its target is responsible for. These
-are weighed by the flow through the target, not taken from the learner's own splits: so components
-of any learner have them, rows that no learner saw have them, and they follow what the parameters
-say now.
+A link is kept if it raises the likelihood of the rows that its target is responsible for. How far
+that is for a row the flow through the target says (see `spnc.residuals.judge`), not the learner's
+own splits: so components of any learner have such rows, validation rows have them too, and they
+follow what the parameters say now.
 """
 
 from __future__ import annotations

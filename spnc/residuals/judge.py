@@ -1,10 +1,10 @@
-"""What a link is worth: how much it would raise the likelihood of the rows its target answers for.
+"""What a link is worth: by how much it would raise the likelihood, all else staying as it is.
 
-A target is responsible for a row as far as the row's flow goes through it; for a component with
-hard splits these are about the rows that its learner built the target from. With S the target's
-value for a row, L that of the link's node and w the link's weight, the gain is the sum over rows
-of flow · (log((1-w)·S + w·L) - log S): what the link adds to the log-likelihood while all else
-stays as it is.
+A target is responsible for a row as far as the row's flow goes through it, when the row enters the
+forest at the top. With f the flow, S the target's value for the row, L that of the link's node and
+w the link's weight, the target's value becomes S' = (1-w)·S + w·L, and the row's likelihood
+1 + f·(S'/S - 1) times what it was: a circuit is linear in the value of each of its nodes. The gain
+is the sum of the logarithms of that. Rows that the target has no part in count for nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def verify_rows(dataset: Dataset | None, split: Split, span: Span | None, sink: 
 
 def judged_rows(task: Linking, split: Split, most: int) -> Table:
     """The distinct rows that links are judged by: those of a split, or a sample of so many."""
-    table = task.dataset.splits[split].distinct()
+    table = task.dataset.distinct[split]
     if table.rows <= most:
         return table
     chosen = np.sort(task.rng.choice(table.rows, most, replace=False))
@@ -53,8 +53,8 @@ class Judge:
     """Knows the values and flows of targets on the rows that links are judged by."""
 
     def __init__(self, receiver: Receiver, rows: Table) -> None:
-        self.receiver = receiver
-        self.node_values = NodeValues(rows, thread_count(None))
+        self.receiver, self.rows = receiver, rows
+        self._node_values = NodeValues(rows, thread_count(None))
         self._row: dict[int, int] = {}  # of each target in the arrays below
         self._values: Floats = np.empty((0, rows.rows))
         self._flows: Floats = np.empty((0, rows.rows))
@@ -62,50 +62,43 @@ class Judge:
     def look_at(self, targets: Sequence[int]) -> None:
         """Work out what the targets do now; `gain` and `accept` speak of these."""
         receiver = self.receiver
-        graph = _sub_graph(receiver.graph, [receiver.root])
-        graph.graph["root"] = receiver.root
+        graph = _mixture(receiver.graph, [*receiver.forest.roots, receiver.root])
         program, parameters, number = lower_with_numbers(graph)
         nodes = np.array([number[n] for n in targets], dtype=np.int64)
-        self._values, self._flows = self.node_values.with_flows(program, parameters, nodes)
+        self._values, self._flows = self._node_values.with_flows(program, parameters, nodes)
         self._row = {n: i for i, n in enumerate(targets)}
 
     def values(self, nodes: Sequence[int]) -> Floats:
         """The values of any nodes, `[node, row]`."""
-        distinct = list(dict.fromkeys(nodes))
-        graph = _sub_graph(self.receiver.graph, distinct)
-        top = "top"  # lowering wants one root; what it computes is of no interest
-        graph.add_node(top, node=Sum())
-        graph.add_edges_from((top, n, {"weight": 1.0}) for n in distinct)
-        graph.graph["root"] = top
+        graph = _mixture(self.receiver.graph, list(dict.fromkeys(nodes)))
         program, parameters, number = lower_with_numbers(graph)
         wanted = np.array([number[n] for n in nodes], dtype=np.int64)
-        return self.node_values.of(program, parameters, wanted)
+        return self._node_values.of(program, parameters, wanted)
 
     def gain(self, target: int, values: Floats, share: float) -> float:
-        """What a link to a node of these values is worth with that weight."""
-        flow, ratio = self._ratios(target, values)
+        """What a link to a node of these values is worth with that weight, in nats."""
+        weights, rises = self._rises(target, values)
         with np.errstate(divide="ignore"):
-            return float(flow @ np.log1p(share * (ratio - 1.0)))
+            return float(weights @ np.log1p(share * rises))
 
     def best_share(self, target: int, values: Floats) -> float:
         """The weight that makes the gain largest; 0 if none has a gain, and never near 1.
 
         The gain is concave in the weight: the largest is where its slope is zero.
         """
-        flow, ratio = self._ratios(target, values)
-        more = ratio - 1.0
+        weights, rises = self._rises(target, values)
 
-        def rises(share: float) -> bool:
-            return float(flow @ (more / (1.0 + share * more))) > 0.0
+        def slope(share: float) -> float:
+            return float(weights @ (rises / (1.0 + share * rises)))
 
         low, high = 0.0, _MOST
-        if not rises(low):
+        if slope(low) <= 0.0:
             return 0.0
-        if rises(high):
+        if slope(high) > 0.0:
             return high
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            low, high = (middle, high) if rises(middle) else (low, middle)
+            low, high = (middle, high) if slope(middle) > 0.0 else (low, middle)
         return (low + high) / 2
 
     def accept(self, target: int, values: Floats, share: float) -> None:
@@ -114,21 +107,23 @@ class Judge:
         own *= 1.0 - share
         own += share * values
 
-    def _ratios(self, target: int, values: Floats) -> tuple[Floats, Floats]:
-        """The flows through the target, and by how much the link's node explains rows better.
-
-        Rows that the target gives no chance have no flow and are left out.
-        """
+    def _rises(self, target: int, values: Floats) -> tuple[Floats, Floats]:
+        """Rows that the target has a part in, by weight; and the share by which their likelihood
+        would rise if the link's node took the target's place."""
         row = self._row[target]
         own, flow = self._values[row], self._flows[row]
         some = (own > 0.0) & (flow > 0.0)
-        return flow[some], values[some] / own[some]
+        weights = self.rows.weights[some]
+        found: Floats = flow[some] / weights * (values[some] / own[some] - 1.0)
+        return weights, found
 
 
-def _sub_graph(graph: Graph, roots: Sequence[int]) -> Graph:
-    """A copy of what lies below the roots."""
+def _mixture(graph: Graph, roots: Sequence[int]) -> Graph:
+    """A copy of what lies below the roots, and a sum on top that weighs them alike."""
     nodes = list(below(graph, *roots))
-    found = Graph(columns=graph.graph["columns"])
+    found = Graph(columns=graph.graph["columns"], root="top")
     found.add_nodes_from((n, graph.nodes[n]) for n in nodes)
     found.add_edges_from((n, c, data) for n in nodes for c, data in graph.succ[n].items())
+    found.add_node("top", node=Sum())
+    found.add_edges_from(("top", n, {"weight": 1.0 / len(roots)}) for n in roots)
     return found

@@ -25,7 +25,7 @@ from spnc.passes import BEFORE_TRAINING, run
 from spnc.pipeline import lower_graph
 from spnc.registry import BACKENDS
 from spnc.smoothing import Smoothing
-from spnc.training.optimizers.em import m_step
+from spnc.training.m_step import m_step
 from tests.circuits import all_states, probability, random_columns, random_rows
 
 SEEDS = st.integers(0, 10**6)
@@ -118,7 +118,7 @@ def test_a_tree_on_complete_rows_is_where_em_ends(seed: int, alpha: float) -> No
     table = random_table(seed, columns)
     program, before = lower(run(learn(columns, table, alpha=alpha), BEFORE_TRAINING))
     counts = BACKENDS["numpy"]().open(program).expected_counts(before, table)
-    after = m_step(program, before, counts, alpha)
+    after = m_step(program, before, counts, Smoothing.of(alpha))
     assert after.weights == pytest.approx(before.weights, abs=1e-12)
     for old, new in zip(before.tables, after.tables, strict=True):
         assert new == pytest.approx(old, abs=1e-12)
@@ -132,7 +132,7 @@ def test_indicators_stay_indicators_when_em_moves_everything_else() -> None:
     started = parameters
     for _ in range(5):
         counts = engine.expected_counts(parameters, table)
-        parameters = m_step(program, parameters, counts, 2.0)
+        parameters = m_step(program, parameters, counts, Smoothing.of(2.0))
     assert not np.allclose(parameters.weights, started.weights)
     kinds = [leaf.distribution for leaf in program.leaves]
     at = kinds.index("indicator")

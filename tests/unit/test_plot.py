@@ -17,6 +17,7 @@ from matplotlib.image import imread
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
+from spnc import checkpoint
 from spnc.cli import main
 from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
@@ -28,7 +29,7 @@ from spnc.registry import BACKENDS
 from spnc.report import history as curves
 from spnc.report import mutual_information as matrices
 from spnc.report.mutual_information import Comparison
-from spnc.run import CHECKPOINT_FORMAT, RunFolder
+from spnc.run import RunFolder
 from spnc.training import State
 from tests.circuits import random_circuit, random_rows
 
@@ -241,7 +242,7 @@ JUNK += [{"history": [[0, x, 0, 0, None, None, 0]], "best_iteration": 0} for x i
 @pytest.mark.parametrize("about", JUNK, ids=str)
 def test_a_checkpoint_that_says_something_else_is_reported(about: object) -> None:
     Path("run").mkdir()
-    content = save({"weights": np.zeros(1)}, metadata={CHECKPOINT_FORMAT: json.dumps(about)})
+    content = save({"weights": np.zeros(1)}, metadata={checkpoint.FORMAT: json.dumps(about)})
     Path("run/checkpoint.safetensors").write_bytes(content)
     sink = Sink()
     assert read_history(Path("run"), sink) is None

@@ -144,7 +144,7 @@ def test_a_search_can_come_from_the_command_line_and_be_ended_there() -> None:
     text = PLAIN + "smoothing: {search: [0.1, 1]}\nsearch: {tries: 1}\n"
     ended = read(text, "smoothing=1")
     assert ended.space is None
-    assert ended.smoothing == 1.0
+    assert ended.smoothing.as_number() == 1.0
     assert problems(text, "smoothing=1") == []
 
 
