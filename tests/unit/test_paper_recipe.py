@@ -16,6 +16,6 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 )
 def test_a_forest_of_ten_on_nltcs_beats_the_paper(monkeypatch) -> None:
     monkeypatch.setenv("SPNC_DATA", str(DATA))
-    trained = spnc.train("specs/paper/nltcs-rspf10.yaml", ["backend=numpy"])
+    trained = spnc.train("specs/paper/nltcs-rspf10.yaml")
     assert trained.metrics["splits"]["test"]["avg_ll"] >= -6.04
     assert trained.metrics["splits"]["test"]["impossible_rows"] == 0

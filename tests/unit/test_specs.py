@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,13 +108,31 @@ def test_a_paper_spec_compiles(name: str) -> None:
     assert model.program.facts()["sums"] > 0
 
 
-def test_random_forests_of_the_paper_differ_in_data_size_and_seed_only() -> None:
-    recipes = [recipe_of(spec(name)) for name in PAPER if "-rspf" in name]
-    assert len({(r.data.source, r.forest[0].count) for r in recipes}) == len(recipes)
-    for r in recipes:
-        assert r.model == f"{str(r.data.source).removeprefix('debd:')}-rspf{r.forest[0].count}"
-    same = {(r.forest[0].learner, r.optimizer, r.residual, r.smoothing) for r in recipes}
-    assert len(same) == 1
+LINKED = {
+    "resspn3": "rspf3",
+    "resspn5": "rspf5",
+    "resspn10": "rspf10",
+    "inforesspn": "rspfclustered",
+}
+
+
+@pytest.mark.parametrize("name", [n for n in PAPER if n.split("-")[-1] in LINKED])
+def test_a_linked_forest_of_the_paper_has_the_components_of_the_plain_one(name: str) -> None:
+    data, system = name.split("-")
+    linked, plain = recipe_of(spec(name)), recipe_of(spec(f"{data}-{LINKED[system]}"))
+    assert linked.residual.draws
+    assert not plain.residual.draws
+    as_plain = replace(linked, model=plain.model, residual=plain.residual, space=None)
+    assert as_plain == plain
+
+
+def test_a_paper_spec_is_named_after_its_data_and_size() -> None:
+    for name in PAPER:
+        recipe = recipe_of(spec(name))
+        data, system = Path(name).name.split("-")
+        assert str(recipe.data.source) == f"debd:{data}"
+        if size := re.search(r"\d+$", system):
+            assert recipe.forest[0].count == int(size[0])
 
 
 @pytest.mark.parametrize("path", CIRCUITS, ids=lambda p: p.stem)
