@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +32,7 @@ from spnc.lower import lower
 from spnc.registry import BACKENDS
 from tests.circuits import hidden_tree, random_circuit, random_columns, repeated_rows
 
+ROOT = Path(__file__).resolve().parents[2]
 SEEDS = st.integers(0, 10**6)
 
 
@@ -172,3 +177,23 @@ def test_a_second_use_compiles_nothing() -> None:
                     engine.log_likelihood(parameters, batch)
                     engine.expected_counts(parameters, batch)
     assert compiled == []
+
+
+def test_kernels_just_compiled_and_kernels_read_from_disk_give_the_same_bits(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "import hashlib, spnc\n"
+        "run = spnc.train('specs/quickstart.yaml', ['optimizer.max_iterations=3'])\n"
+        "print(hashlib.sha256(run.fitted.parameters.weights.tobytes()).hexdigest())"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script]
+    found = [
+        subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    ]
+    assert any(tmp_path.rglob("*.nbi"))
+    assert found[0] == found[1]
