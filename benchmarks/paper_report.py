@@ -22,9 +22,16 @@ on MSNBC `gamma` is 500, since 5 leaves components of a few leaves; and targets
 are linked to the first fitting node of each other component (`partners: first`).
 """
 
+_FIGURE = """## Fig. 3: mutual information of every two columns of NLTCS
 
-def report(records: Records) -> str:
-    """All tables for which there is something to show."""
+![Two matrices, the data's mutual information below the diagonal and the model's above](fig3.png)
+
+{}
+"""
+
+
+def report(records: Records, picture: str | None = None) -> str:
+    """All tables for which there is something to show; `picture` says what Fig. 3 shows."""
     cells: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for record in records:
         cells[record["system"], record["data"]].append(record)
@@ -55,6 +62,7 @@ def report(records: Records) -> str:
         _sizes(cells),
         _table("Beyond the paper: better components", ("hclt10",), cells, TEST, "test"),
         _gains(cells),
+        _FIGURE.format(picture) if picture is not None else "",
         _everything(records),
     ]
     return "\n".join(part for part in parts if part)

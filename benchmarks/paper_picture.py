@@ -1,0 +1,40 @@
+"""The paper's Fig. 3: what a ResSPN knows of pairs of columns, early on and at the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from spnc.atomic import write_bytes
+from spnc.diagnostics import Sink
+from spnc.mutual_information import mutual_information, pair_counts
+from spnc.pipeline import compile_recipe, train_compiled
+from spnc.report.mutual_information import Comparison, picture
+from spnc.spec.read import read_recipe
+
+# Links to one other component, after one iteration; and links to nine, after ten.
+STAGES = (("links to one other", 2, 1), ("links to nine others", 10, 10))
+
+
+def draw(spec: Path, file: Path) -> str:
+    """Draw the figure with a recipe's data and links; answer how far model and data are apart."""
+    comparisons, columns = [], []
+    for title, count, iterations in STAGES:
+        sink = Sink()
+        settings = [
+            f"forest.0.count={count}",
+            "residual.ratio=0.15",
+            f"optimizer.max_iterations={iterations}",
+        ]
+        recipe = read_recipe(spec, sink, settings)
+        sink.stop()
+        assert recipe is not None
+        compiled = compile_recipe(replace(recipe, model=title), sink)
+        model = train_compiled(compiled, sink).model
+        counts = pair_counts(model.columns, compiled.dataset.distinct["train"])
+        empirical = mutual_information(counts)
+        name = f"{title}, {iterations} iteration{'s' if iterations > 1 else ''} of EM"
+        comparisons.append(Comparison(name, empirical, model.mutual_information()))
+        columns = [column.name for column in model.columns]
+    write_bytes(file, picture(comparisons, columns, "the training rows", file.suffix))
+    return "\n".join(f"- {c.name}: {c.summary()}" for c in comparisons)
