@@ -94,9 +94,8 @@ def main() -> int:
         steps.say("Fig. 3")
         results.picture = draw(_spec("nltcs", "resspn10"), results.markdown.with_name("fig3.png"))
     results.write()
-    print(
-        f"{report(results.records, results.picture)}\n{results.markdown}: {steps.done() / 60:.1f} min"
-    )
+    print(report(results.records, results.picture))
+    print(f"{results.markdown}: {steps.done() / 60:.1f} min")
     return 0
 
 
