@@ -116,7 +116,8 @@ def compile_recipe(
     watch.stage("drawing residual links")
     with _timed(seconds, "residual"):
         rng = stream(recipe.seed, "residual")
-        warm = partial(warm_up, forest, dataset.train, recipe.smoothing, recipe.backend.resolved())
+        rows, backend = dataset.distinct["train"], recipe.backend.resolved()
+        warm = partial(warm_up, forest, rows, recipe.smoothing, backend)
         task = Linking(forest, dataset, rng, sink, watch.progress, warm)
         forest = recipe.residual.link(task)
         sink.stop()

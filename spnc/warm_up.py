@@ -10,7 +10,7 @@ from spnc.backends import Backend
 from spnc.data.dataset import Table
 from spnc.garbage import uncollected
 from spnc.graph.equality import representatives
-from spnc.graph.nodes import Leaf, Sum, children, children_first, payloads
+from spnc.graph.nodes import Leaf, Sum, below, children, children_first, payloads
 from spnc.lift import lift
 from spnc.lower import lower_with_numbers
 from spnc.passes.share import share_tied
@@ -23,7 +23,10 @@ from spnc.training.m_step import m_step
 def warm_up(
     forest: Forest, train: Table, smoothing: Smoothing, backend: Backend, iterations: int
 ) -> None:
-    """So many iterations on the plain forest; the parameters of its nodes are changed in place."""
+    """So many iterations on the plain forest; the parameters of its nodes are changed in place.
+
+    `train` has every row once, by weight.
+    """
     if iterations == 0:
         return
     graph = forest.builder.graph
@@ -31,27 +34,34 @@ def warm_up(
     work.add_node("top", node=Sum())
     work.add_weighted_edges_from(("top", root, 1.0 / len(forest.roots)) for root in forest.roots)
     work.graph["root"] = "top"
+    # As in training: what weighs nothing is not there, and stays as it is.
+    weighed = [(n, c, data.get("weight")) for n, c, data in work.edges(data=True)]
+    work.remove_edges_from([(n, c) for n, c, weight in weighed if weight == 0.0])
+    reached = set(below(work, "top"))
+    work.remove_nodes_from([n for n in work if n not in reached])
     same = representatives(work, children_first(work), finished=False)
     program, parameters, number = lower_with_numbers(share_tied(work))
     engine = backend.open(program)
-    batch = engine.load(train.distinct())
+    batch = engine.load(train)
     for _ in range(iterations):
         counts = engine.expected_counts(parameters, batch)
         parameters = m_step(program, parameters, counts, smoothing)
 
     fitted = lift(program, parameters)
-    payload, below = payloads(fitted), children(fitted)
+    payload, weights = payloads(fitted), children(fitted)
     for n, edges in children(graph).items():
+        if n not in reached:
+            continue
         own, at = graph.nodes[n], number[same[n]]
         if isinstance(own["node"], Leaf):
             found: Any = payload[at]
             own["node"] = replace(own["node"], distribution=found.distribution)
         elif isinstance(own["node"], Sum):
+            kept = {c: data for c, data in edges.items() if data["weight"] > 0.0}
             # Children that were tied have become one child, whose weight is theirs together.
             together: dict[int, float] = defaultdict(float)
-            for child, data in edges.items():
+            for child, data in kept.items():
                 together[number[same[child]]] += data["weight"]
-            for child, data in edges.items():
+            for child, data in kept.items():
                 one = number[same[child]]
-                if together[one] > 0.0:
-                    data["weight"] *= below[at][one]["weight"] / together[one]
+                data["weight"] *= weights[at][one]["weight"] / together[one]

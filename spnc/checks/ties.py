@@ -27,8 +27,13 @@ def check(view: View) -> None:
         if others:
             view.error(
                 "E226",
-                f"nodes tied as `{tie}` are not the same",
+                f"nodes tied as `{_given(tie)}` are not the same",
                 others[0],
                 [f"{view.title(names[0])} differs from {listed(view.titles(others))}"],
                 "tied nodes have the same kind, column, parameters and children",
             )
+
+
+def _given(tie: Hashable) -> Hashable:
+    """A tie as it was written: components put their own name before it."""
+    return _given(tie[-1]) if isinstance(tie, tuple) and tie else tie

@@ -1,8 +1,9 @@
 """Values of, and flows through, chosen nodes row by row: what the judging of links needs to know.
 
 Values are likelihood ratios, as everywhere in the engine: to the columns' own frequencies, for the
-columns that a node speaks about. So nodes over the same columns compare as they are. A ratio too
-small for a double is zero here: no row's flow goes through such a node anyway.
+columns that a node speaks about. So nodes over the same columns compare as they are. Nothing goes
+to the log domain here: a ratio too small for a double is zero, and no flow goes through a node
+whose ratio is too large for one, as may happen with rows of a thousand columns all alike.
 """
 
 from __future__ import annotations
@@ -59,13 +60,15 @@ def block_values(
 
         flow[:] = 0.0
         for r in range(count):
-            flow[root, r] = row_weights[begin + r] if value[root, r] > 0.0 else 0.0
+            fine = 0.0 < value[root, r] < np.inf
+            flow[root, r] = row_weights[begin + r] if fine else 0.0
         for i in range(len(kinds) - 1, -1, -1):
             through = flow[leaves + i]
             if kinds[i] == SUM:
                 for r in range(count):
                     own_value = value[leaves + i, r]
-                    scale[r] = through[r] / own_value if own_value > 0.0 else 0.0
+                    fine = 0.0 < own_value < np.inf
+                    scale[r] = through[r] / own_value if fine else 0.0
                 for e in range(starts[i], starts[i + 1]):
                     weight, child = weights[slots[e]], children[e]
                     for r in range(count):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from spnc.graph.edges import redirect
 from spnc.graph.equality import representatives
 from spnc.graph.nodes import (
     Graph,
@@ -20,7 +21,6 @@ from spnc.graph.nodes import (
     parents,
     payloads,
 )
-from spnc.passes.edges import redirect
 
 
 def share_tied(graph: Graph) -> Graph:

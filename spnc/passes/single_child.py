@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from spnc.graph.edges import redirect
 from spnc.graph.nodes import Graph, children, children_first, find_root
-from spnc.passes.edges import redirect
 
 
 def single_child(graph: Graph) -> Graph:

@@ -3,8 +3,9 @@
 The paper leaves it for later work to "compute the expected value of adding a residual link". Here
 it is, for all pairs of a target and a node of another component (or a sample of them): the gain of
 `spnc.residuals.judge` with the best weight that the link can have. Links are drawn in the order of
-gain. A link changes what further links to the same target are worth, so a gain is worked out anew
-when its target has changed since.
+gain. A link changes what others are worth: of those to the same target that is known at once, of
+all others when the targets are looked at again, which is done some twenty times. A gain that was
+worked out before a change is worked out anew before its link is drawn.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from spnc.residuals.judge import Judge, Split, judged_rows, verify_rows
 from spnc.residuals.receiver import Receiver, Targets
 
 _BATCH = 400  # links weighed with one pass over the rows
+_LOOKS = 20  # how often the targets are looked at again
 
 
 @RESIDUALS.register("best-gain")
@@ -65,35 +67,42 @@ class BestGain(Options):
         rows = judged_rows(task, self.judge, self.judge_rows)
         judge = Judge(receiver, rows)
         judge.look_at(targets)
-        values = np.empty((len(pairs), rows.rows), dtype=np.float32)  # only to compare by
+        values = np.empty((len(pairs), rows.rows))
         for begin in range(0, len(pairs), _BATCH):
             task.progress("links weighed", begin, len(pairs))
             batch = pairs[begin : begin + _BATCH]
             values[begin : begin + _BATCH] = judge.values([child for _, _, child in batch])
         least = self.min_gain * float(rows.weights.sum())
         most = self.ratio * len(receiver.own) * len(receiver.partners)
-        times: dict[int, int] = dict.fromkeys(targets, 0)  # how often each target has changed
+        changes: dict[int, int] = dict.fromkeys(targets, 0)  # how often each was looked at anew
 
         def weighed(i: int) -> tuple[float, int, int, float]:
             target = pairs[i][0]
             share = judge.best_share(target, values[i])
-            return -judge.gain(target, values[i], share), i, times[target], share
+            return -judge.gain(target, values[i], share), i, changes[target], share
 
         heap = [weighed(i) for i in range(len(pairs))]
         heapq.heapify(heap)
+        since_looking = 0
         while heap and len(receiver.links) < most:
             loss, i, seen, share = heapq.heappop(heap)
             target, partner, _ = pairs[i]
-            if -loss <= least or not 0.0 < share < 1.0:
-                continue
-            if seen < times[target]:
+            if seen < changes[target]:
                 heapq.heappush(heap, weighed(i))
+            elif -loss <= least or not 0.0 < share < 1.0:
+                continue
             elif receiver.edges >= self.max_edges:
                 receiver.report_budget(task.sink, self.span_of("max_edges"))
                 break
             elif receiver.draw(target, partner, share):
                 judge.accept(target, values[i], share)
-                times[target] += 1
+                changes[target] += 1
+                since_looking += 1
+                if since_looking >= most / _LOOKS:
+                    task.progress("links drawn", len(receiver.links), int(most))
+                    judge.look_at(targets)
+                    changes = {n: count + 1 for n, count in changes.items()}
+                    since_looking = 0
         return receiver.finish()
 
     def _pairs(

@@ -20,7 +20,7 @@ from spnc.residuals import Forest, Linking
 from spnc.residuals.judge import Judge, Split, judged_rows, verify_rows
 from spnc.residuals.receiver import Receiver, Targets
 
-_BATCH = 400  # links judged with one pass over the rows
+_BATCH = 100  # links judged with one pass over the rows
 
 
 @RESIDUALS.register("informed")
@@ -79,9 +79,9 @@ class Informed(Options):
         targets = list(receiver.targets(list(receiver.visit()), self.targets))
         if not targets:
             return True
-        judge.look_at(targets)
         pairs = islice(self._pairs(receiver, targets, root), self.tries)
         while batch := list(islice(pairs, _BATCH)):
+            judge.look_at(list(dict.fromkeys(target for target, _, _ in batch)))
             values = judge.values([child for _, _, child in batch])
             for (target, partner, _), own in zip(batch, values, strict=True):
                 share = receiver.share_of(target, partner)

@@ -4,7 +4,11 @@ A target is responsible for a row as far as the row's flow goes through it, when
 forest at the top. With f the flow, S the target's value for the row, L that of the link's node and
 w the link's weight, the target's value becomes S' = (1-w)·S + w·L, and the row's likelihood
 1 + f·(S'/S - 1) times what it was: a circuit is linear in the value of each of its nodes. The gain
-is the sum of the logarithms of that. Rows that the target has no part in count for nothing.
+is the sum of the logarithms of that. Rows that the target has no part in count for nothing, and
+neither do those that it gives no chance, though a link might: of these the gain says too little.
+
+A gain holds for one link. When that is drawn, `accept` says what becomes of the target itself;
+flows through other targets change as well, which only looking at them again can tell.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink, Span
@@ -57,15 +62,16 @@ class Judge:
         self._node_values = NodeValues(rows, thread_count(None))
         self._row: dict[int, int] = {}  # of each target in the arrays below
         self._values: Floats = np.empty((0, rows.rows))
-        self._flows: Floats = np.empty((0, rows.rows))
+        self._flows: Floats = np.empty((0, rows.rows))  # as shares of a row
 
     def look_at(self, targets: Sequence[int]) -> None:
         """Work out what the targets do now; `gain` and `accept` speak of these."""
         receiver = self.receiver
         graph = _mixture(receiver.graph, [*receiver.forest.roots, receiver.root])
         program, parameters, number = lower_with_numbers(graph)
-        nodes = np.array([number[n] for n in targets], dtype=np.int64)
+        nodes = np.array([number[receiver.taker(n)] for n in targets], dtype=np.int64)
         self._values, self._flows = self._node_values.with_flows(program, parameters, nodes)
+        self._flows /= np.maximum(self.rows.weights, np.finfo(np.float64).tiny)
         self._row = {n: i for i, n in enumerate(targets)}
 
     def values(self, nodes: Sequence[int]) -> Floats:
@@ -102,20 +108,27 @@ class Judge:
         return (low + high) / 2
 
     def accept(self, target: int, values: Floats, share: float) -> None:
-        """The link was drawn: the target's values are what they have become by it."""
-        own = self._values[self._row[target]]
+        """The link was drawn: the target's value and flow are what they have become by it."""
+        own, flow = self._values[self._row[target]], self._flows[self._row[target]]
+        some = self._sure(own, flow, values)
+        rise = share * (values[some] / own[some] - 1.0)
         own *= 1.0 - share
         own += share * values
+        flow[some] *= (1.0 + rise) / (1.0 + flow[some] * rise)
 
     def _rises(self, target: int, values: Floats) -> tuple[Floats, Floats]:
         """Rows that the target has a part in, by weight; and the share by which their likelihood
         would rise if the link's node took the target's place."""
-        row = self._row[target]
-        own, flow = self._values[row], self._flows[row]
-        some = (own > 0.0) & (flow > 0.0)
-        weights = self.rows.weights[some]
-        found: Floats = flow[some] / weights * (values[some] / own[some] - 1.0)
-        return weights, found
+        own, flow = self._values[self._row[target]], self._flows[self._row[target]]
+        some = self._sure(own, flow, values)
+        found: Floats = flow[some] * (values[some] / own[some] - 1.0)
+        return self.rows.weights[some], found
+
+    @staticmethod
+    def _sure(own: Floats, flow: Floats, values: Floats) -> NDArray[np.bool_]:
+        """The rows for which all is in the range of doubles."""
+        found: NDArray[np.bool_] = (own > 0.0) & (flow > 0.0) & (own < np.inf) & (values < np.inf)
+        return found
 
 
 def _mixture(graph: Graph, roots: Sequence[int]) -> Graph:

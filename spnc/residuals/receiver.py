@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from spnc.diagnostics import Sink, Span, counted
-from spnc.graph.copying import copy_below
+from spnc.graph.copying import copy_joined
 from spnc.graph.marginals import Marginals
 from spnc.graph.nodes import Node, Origin, Sum, below, children_first
 from spnc.graph.scopes import scopes
@@ -42,7 +42,7 @@ class Receiver:
         self.chosen = int(task.rng.integers(len(task.forest.roots)))
         original = task.forest.roots[self.chosen]
         self.builder.origin = Origin(f"component {self.chosen + 1}, copied to receive links")
-        made = copy_below(self.builder, self.graph, original)
+        made = copy_joined(self.builder, original)
         self.root = made[original]
         self.builder.origin = Origin(f"a residual link of component {self.chosen + 1}'s copy")
         order = children_first(self.graph)
@@ -50,10 +50,12 @@ class Receiver:
         self.own = set(made.values())
         self.links: list[Link] = []
         self._over_budget = False
-        self._marginals = Marginals(self.builder, self.scope, share=share)
+        self._shared = Marginals(self.builder, self.scope)
+        self._copies = None if share else Marginals(self.builder, self.scope, share=False)
         self.edges = self.graph.number_of_edges()  # of the linked forest
         self._wrapped: dict[int, int] = {}  # the sum that was put above a node that is none
         self._rows: dict[int, float] = {}  # behind the children of each sum with links
+        self._before = set(self.graph) - self.own
 
     @property
     def partners(self) -> list[int]:
@@ -80,8 +82,13 @@ class Receiver:
         (with "all") get a sum above them that has them and the link for children.
         """
         for n in nodes:
-            if n != self.root and (kind == "all" or isinstance(self.node(n), Sum)):
+            known = n == self.root or n in self._wrapped  # the sum above it is there for it
+            if not known and (kind == "all" or isinstance(self.node(n), Sum)):
                 yield n
+
+    def taker(self, target: int) -> int:
+        """The sum that a target's links go to: itself, or the one that was put above it."""
+        return self._wrapped.get(target, target)
 
     def breadth_first(self, root: int, *, by_size: bool = False) -> list[int]:
         """The nodes of another component, from the top; or those with the fewest columns first."""
@@ -96,12 +103,12 @@ class Receiver:
         return (n for n in nodes if wanted & ~scope[n] == 0)
 
     def marginal(self, target: int, partner: int) -> int | None:
-        """The child that a link would give; None if there can be no such link.
+        """The partner over the target's columns, to be judged or linked to; None if it cannot be.
 
-        There is none to a node that is a child already, or that the target lies below.
+        There is no link to a node that is a child already, or that the target lies below.
         """
-        child = self._marginals.of(partner, self.scope[target])
-        taker = self._wrapped.get(target, target)
+        child = self._shared.of(partner, self.scope[target])
+        taker = self.taker(target)
         if self.graph.has_edge(taker, child) or self._reaches(child, taker):
             return None
         return child
@@ -123,31 +130,33 @@ class Receiver:
         Where that is not known, as with circuits written by hand, a new child weighs as much as
         the others do on average.
         """
-        node = self.node(target)
-        old, new = self._rows.get(target, node.rows), self.node(partner).rows
+        taker = self.taker(target)
+        old, new = self._rows.get(taker, self.node(taker).rows), self.node(partner).rows
         if old > 0.0 and new > 0.0:
             return new / (old + new)
-        taker = self._wrapped.get(target, target)
         count = len(self.graph.succ[taker]) if isinstance(self.node(taker), Sum) else 1
         return 1.0 / (1 + count)
 
     def draw(self, target: int, partner: int, share: float | None = None) -> bool:
         """Draw a link, if there can be one. Its weight is `share`, or `share_of` the two."""
-        child = self.marginal(target, partner)
+        if self._copies is not None:
+            child: int | None = self._copies.of(partner, self.scope[target])
+        else:
+            child = self.marginal(target, partner)
         if child is None:
             return False
         if share is None:
             share = self.share_of(target, partner)
-        rows = self._rows.get(target, self.node(target).rows)
-        taker = self._wrapped.get(target, target)
-        if taker == target and not isinstance(self.node(target), Sum):
+        taker = self.taker(target)
+        if not isinstance(self.node(taker), Sum):
             taker = self._wrap(target)
+        rows = self._rows.get(taker, self.node(taker).rows)
         for data in self.graph.succ[taker].values():
             data["weight"] *= 1.0 - share
         self.builder.connect(taker, child, share)
         self.edges += 1
         self._own(child)
-        self._rows[target] = rows + self.node(partner).rows
+        self._rows[taker] = rows + self.node(partner).rows if rows > 0.0 else 0.0
         self.links.append(Link(target, partner, child, share))
         return True
 
@@ -169,7 +178,7 @@ class Receiver:
         """What was made for a link belongs to the receiver, once it is drawn."""
         queue = [child]
         for n in queue:
-            if n in self._marginals.made and n not in self.own:
+            if n not in self._before and n not in self.own:
                 self.own.add(n)
                 self.edges += len(self.graph.succ[n])
                 queue += self.graph.succ[n]
@@ -188,24 +197,26 @@ class Receiver:
         )
 
     def finish(self) -> Forest:
-        """The forest with the receiver as one more component, and without what came to no use."""
-        if not self.links and not self._over_budget:
+        """The forest with the receiver as one more component, and without what came to no use.
+
+        Without links it is the forest as it was.
+        """
+        forest = self.forest
+        if self.links:
+            forest = Forest(self.builder, (*forest.roots, self.root))
+        elif not self._over_budget:
+            sums = sum(isinstance(self.node(n), Sum) for n in self.own if n != self.root)
             self._sink.warning(
                 "W202",
                 "no residual links were drawn",
                 self._span,
-                notes=[self._why_none()],
-                help="another `seed` picks another component; larger components, or "
-                "`targets: all`, give links more to begin at",
+                notes=[
+                    f"component {self.chosen + 1}, which was to receive them, has "
+                    f"{counted(sums, 'sum')} below its root"
+                ],
+                help="another `seed` picks another component; larger components give links "
+                "more to begin at",
             )
-        roots = (*self.forest.roots, self.root)
-        used = set(below(self.graph, *roots))
-        self.graph.remove_nodes_from([n for n in self._marginals.made if n not in used])
-        return Forest(self.builder, roots)
-
-    def _why_none(self) -> str:
-        sums = sum(isinstance(self.node(n), Sum) for n in self.own if n != self.root)
-        name = f"component {self.chosen + 1}, which was to receive them,"
-        if sums == 0:
-            return f"{name} has no sum below its root"
-        return f"{name} has {counted(sums, 'sum')} below its root, and no link was kept"
+        used = set(below(self.graph, *forest.roots))
+        self.graph.remove_nodes_from([n for n in self.graph if n not in used])
+        return forest

@@ -1,4 +1,4 @@
-"""What the passes share: moving edges without losing weight."""
+"""Moving edges without losing weight."""
 
 from __future__ import annotations
 
