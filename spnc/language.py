@@ -36,7 +36,8 @@ _AFTER = {  # the kinds of word that may follow a keyword
     **dict.fromkeys(("forest", "variables"), ("LBRACE",)),
     "model": ("NAME", "STRING"),
     "data": ("SOURCE", "STRING", "LPAR", "SPLIT"),
-    **dict.fromkeys(("prune", "search", "lock"), ("LPAR",)),
+    "prune": ("LPAR", "SEARCH"),
+    **dict.fromkeys(("search", "lock"), ("LPAR",)),
 }
 _BRACKETS = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|[()\[\]{}]""")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}

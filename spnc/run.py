@@ -137,6 +137,15 @@ class RunFolder:
         from safetensors import SafetensorError
 
         where = str(self.checkpoint)
+        if not searching and self.search.is_file():
+            sink.error(
+                "E403",
+                f"`{self.path}` holds a search that is not finished, and this is no search",
+                where=str(self.path),
+                help=f"go on with the recipe that began it ({self.lock}), or train into another "
+                "folder",
+            )
+            return None
         if not self.checkpoint.is_file():
             if searching or (self.lock.is_file() and not self.model.is_file()):
                 return None

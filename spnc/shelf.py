@@ -66,5 +66,5 @@ def forest_key(recipe: Recipe) -> Hashable:
 
 
 def circuit_key(recipe: Recipe) -> Recipe:
-    """What a circuit depends on before it is trained: all but how it is trained."""
-    return replace(recipe, optimizer=fields_of(Recipe)["optimizer"].default)
+    """What a circuit depends on before it is trained: all but how it is trained and pruned."""
+    return replace(recipe, optimizer=fields_of(Recipe)["optimizer"].default, prune=None)

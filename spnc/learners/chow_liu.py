@@ -46,7 +46,7 @@ class ChowLiu(Options):
 
     noise: float = option(
         0.0,
-        "mutual informations are multiplied by 1 + noise times a standard normal number, so that "
+        "mutual informations are multiplied by 1 + noise times a number between -1 and 1, so that "
         "the trees of a forest differ",
         min=0,
     )

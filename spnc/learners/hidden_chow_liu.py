@@ -47,7 +47,12 @@ from spnc.learners.random_start import (
     shared_out,
     starting_weights,
 )
-from spnc.mutual_information import maximum_spanning_tree, mutual_information, pair_counts
+from spnc.mutual_information import (
+    maximum_spanning_tree,
+    mutual_information,
+    pair_counts,
+    perturbed,
+)
 from spnc.registry import LEARNERS, Options, option
 
 PULL = 0.5  # of a leaf towards its state's training row
@@ -128,8 +133,7 @@ class HiddenChowLiu(Options):
         with threadpool_limits(limits=1):  # sums of weights that are no whole numbers vary else
             pairs = pair_counts(columns, lesson.table)
             affinity = mutual_information(pairs, lesson.smoothing.leaves)
-        chance = np.triu(rng.uniform(-1.0, 1.0, affinity.shape), 1)
-        edges = maximum_spanning_tree(affinity * (1.0 + self.noise * (chance + chance.T)))
+        edges = maximum_spanning_tree(perturbed(affinity, self.noise, rng))
         root = _centre(edges) if self.root == "centre" else int(rng.integers(len(columns)))
         return _hung_from(root, edges)
 

@@ -20,7 +20,7 @@ from spnc.residuals import Forest, Linking
 from spnc.residuals.judge import Judge, Split, judged_rows, verify_rows
 from spnc.residuals.receiver import Receiver, Targets
 
-_BATCH = 100  # links judged with one pass over the rows
+_BATCH = 400  # links judged with one pass over the rows
 
 
 @RESIDUALS.register("informed")

@@ -129,6 +129,8 @@ class _Reader:
         if isinstance(item, lark.Tree):
             if item.data in ("choice", "chosen"):
                 return self.choice(item if item.data == "choice" else item.children[0])
+            if item.data == "arguments":
+                return Mapping(self.arguments(item), self.span(item))
             if item.data == "list":
                 values = (self.value(v) for v in item.children if v is not None)
                 return Sequence(tuple(values), self.span(item))

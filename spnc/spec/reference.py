@@ -31,10 +31,10 @@ A *choice* is something with a name and options of its own. In YAML it is a mapp
 (`optimizer: {method: em, patience: 5}`), or the bare name when no option is set (`optimizer: em`);
 in the language it is `em(patience = 5)`, or `em`. Where a value may be absent, write `none`.
 
-In place of any value in an entry of `forest`, in `residual` and `optimizer`, and of `smoothing` and
-`seed`, a list to choose from may stand: `smoothing: {search: [0.03, 0.1]}`, in the language
-`smoothing search [0.03, 0.1]`. `spnc train` trains every combination and keeps the best on the
-validation rows.
+In place of any value in an entry of `forest`, in `residual` and `optimizer`, and of `smoothing`,
+`prune` and `seed`, a list to choose from may stand: `smoothing: {search: [0.03, 0.1]}`, in the
+language `smoothing search [0.03, 0.1]`. `spnc train` trains every combination and keeps the best
+on the validation rows.
 """
 
 

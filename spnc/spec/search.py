@@ -77,7 +77,7 @@ class _Finder:
                 f"`{path[0]}` cannot be searched for",
                 place,
                 "give it one value; what an entry of `forest` says, `residual`, `optimizer`, "
-                "`smoothing` and `seed` can be searched for",
+                "`smoothing`, `prune` and `seed` can be searched for",
             )
         if not isinstance(value, Sequence):
             message = f"`{KEY}` needs a list of values to try, and found {describe(value)}"

@@ -29,7 +29,8 @@ class Prune(Options):
     most_loss: float | None = option(
         None,
         "the whole circuit is kept if the smaller one's average log-likelihood, on validation "
-        "rows or else training rows, is lower by more than this; none: the smaller one is kept",
+        "rows or else training rows, is lower by more than this; none: the smaller one is kept "
+        "unless it makes more rows impossible",
         min=0,
     )
 
@@ -51,13 +52,13 @@ class Prune(Options):
         return Parameters(weights, parameters.tables)
 
     def accepts(self, whole: Record, pruned: Record) -> bool:
-        """Whether the smaller circuit is good enough."""
+        """Whether the smaller circuit is good enough. It is not if more rows are impossible."""
+        if pruned.train_impossible > whole.train_impossible:
+            return False
+        if (pruned.valid_impossible or 0.0) > (whole.valid_impossible or 0.0):
+            return False
         if self.most_loss is None:
             return True
         if whole.valid is None or pruned.valid is None:
-            before, after = whole.train, pruned.train
-            more_impossible = pruned.train_impossible > whole.train_impossible
-        else:
-            before, after = whole.valid, pruned.valid
-            more_impossible = (pruned.valid_impossible or 0) > (whole.valid_impossible or 0)
-        return not more_impossible and after >= before - self.most_loss
+            return pruned.train >= whole.train - self.most_loss
+        return pruned.valid >= whole.valid - self.most_loss

@@ -242,6 +242,15 @@ def test_only_edges_of_little_flow_go_and_a_sum_keeps_its_strongest_child(spec: 
             assert found.weights[own] == pytest.approx(rest / rest.sum())
 
 
+def test_a_smaller_circuit_that_makes_rows_impossible_is_not_kept(spec: str) -> None:
+    tree = ["forest.0={learner: chow-liu}", "prune.flow_below=0.9", "optimizer.max_iterations=1"]
+    found = spnc.train(spec, tree)
+    edges = found.metrics["prune"]["edges"]
+    assert edges["after"] < edges["before"]  # without their rarer states most rows cannot be
+    assert found.metrics["prune"]["kept"] == "whole"
+    assert found.metrics["splits"]["train"]["impossible_rows"] == 0
+
+
 def test_the_second_fit_begins_from_the_pruned_parameters(spec: str) -> None:
     """With no iterations at all, pruning alone costs little, and less the less is pruned."""
     losses = []

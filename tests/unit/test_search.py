@@ -187,6 +187,10 @@ SPELLINGS = [
     "optimizer: {stop: {window: {search: [3, 4]}, rule: {search: [variance]}}}",
     "optimizer: {max_iterations: {search: [1, 2]}, stop: {window: {search: [3, 4]}}}",
     "optimizer: {patience: {search: [none, 3]}}",
+    "smoothing: {search: [0.1, {weights: 0.01, leaves: 0.5}]}",
+    "smoothing: {weights: {search: [0.1, 0.2]}, leaves: 1}",
+    "prune: {search: [none, {flow_below: 0.01}, {flow_below: 0.02, most_loss: 0.1}]}",
+    "prune: {flow_below: {search: [0.01, 0.02]}}",
 ]
 FORESTS = [
     "[{learner: extra-spn}]",

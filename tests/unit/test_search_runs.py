@@ -267,6 +267,10 @@ def test_a_search_of_another_recipe_or_a_damaged_one_is_refused(
     for other in ("seed=4", "optimizer.max_iterations={search: [3, 9]}", "data.split_seed=1"):
         assert main([*again, "--set", other]) == 1
         assert "another recipe or other data" in capsys.readouterr().err
+    Path("cut/checkpoint.safetensors").unlink()
+    one = ["forest.0.beta=0.4", "optimizer.max_iterations=3", "seed=0", "search=none"]
+    assert main([*again, *(part for setting in one for part in ("--set", setting))]) == 1
+    assert "holds a search that is not finished" in capsys.readouterr().err
     kept = Path("cut/search.json").read_text()
     for junk in ("junk", "{}", kept.replace('"total": -', '"total": "x-'), kept[: len(kept) // 2]):
         Path("cut/search.json").write_text(junk)

@@ -176,6 +176,8 @@ def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
     if "prune" in metrics:
         edges, kept = metrics["prune"]["edges"], metrics["prune"]["kept"]
         pruned = [f"pruned from {edges['before']:,} to {edges['after']:,} edges; kept: {kept}"]
+        if edges["before"] == edges["after"]:
+            pruned = ["nothing to prune"]
     took = duration(seconds["total"])
     if "search" in metrics:
         took = f"{counted(len(metrics['search']['tries']), 'try', 'tries')} in "
@@ -216,14 +218,17 @@ def tries_table(found: dict[str, Any]) -> str:
         best = {t["try"] for t in by_rank[-_MOST_SHOWN:]}
         shown = [t for t in tries if t["try"] in best]
     names = list(found["choices"])
+    impossible = any(t["valid_impossible"] for t in shown)  # these count before the average
+    head = ["", "try", *short_names(names), "valid", *(["impossible"] if impossible else [])]
     lines = table(
-        ["", "try", *short_names(names), "valid", "train", "edges", "iterations", "time"],
+        [*head, "train", "edges", "iterations", "time"],
         [
             (
                 "→" if t["chosen"] else "",
                 t["try"],
                 *(value_text(t["values"][name]) for name in names),
                 t["valid"],
+                *([int(t["valid_impossible"])] if impossible else []),
                 t["train"],
                 t["edges"],
                 t["iterations"],
