@@ -85,6 +85,8 @@ def information(joint: Floats, offsets: Ints) -> Floats:
 
 def perturbed(affinity: Floats, noise: float, rng: np.random.Generator) -> Floats:
     """The same multiplied by 1 + noise times a number between -1 and 1, one for each pair."""
+    if noise == 0.0:
+        return affinity
     numbers = np.triu(rng.uniform(-1.0, 1.0, affinity.shape), 1)
     found: Floats = affinity * (1.0 + noise * (numbers + numbers.T))
     return found
