@@ -107,11 +107,13 @@ class Results:
         self.records: list[dict[str, Any]] = []
         self.picture: str | None = None  # what Fig. 3 shows, in words, once it is drawn
         if self.json.is_file():
-            self.records = json.loads(self.json.read_text(encoding="utf-8"))
+            found = json.loads(self.json.read_text(encoding="utf-8"))
+            # What was made with another recipe than there is now says nothing any more.
+            self.records = [r for r in found if r["recipe"] == _fingerprint(_cell(r))]
 
     def has(self, cell: Cell) -> bool:
-        """Whether there is a record of this cell, made with the recipe as it is now."""
-        return any(_cell(r) == cell and r["recipe"] == _fingerprint(cell) for r in self.records)
+        """Whether there is a record of this cell."""
+        return any(_cell(r) == cell for r in self.records)
 
     def add(self, cell: Cell, record: dict[str, Any]) -> None:
         """A record takes the place of an older one."""
