@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,25 @@ def without_place(options: Options) -> Options:
     """Any options without spans, and files by their names only."""
     found: Options = _relocated(options, lambda file: file.name)
     return found
+
+
+def files_of(recipe: Recipe) -> set[Path]:
+    """The files that a recipe, or any try of it, names."""
+    found = set(_files_of(recipe))
+    if recipe.space is not None:
+        found.update(*(files_of(one.recipe) for one in recipe.space.tries))
+    return found
+
+
+def _files_of(options: Options) -> Iterator[Path]:
+    for name, f in fields_of(type(options)).items():
+        value = getattr(options, name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, Options):
+                yield from _files_of(inner)
+        base = options.base(name)
+        if f.rule.path and isinstance(value, str) and split_scheme(value, base) is None:
+            yield base / Path(value).expanduser()
 
 
 def _relocated(options: Any, rename: Callable[[Path], str]) -> Any:

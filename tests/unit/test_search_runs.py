@@ -317,3 +317,16 @@ def test_json_output_has_the_search(spec: str, capsys: pytest.CaptureFixture[str
     assert main(["train", spec, "--out", "run", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert sum(t["chosen"] for t in found["search"]["tries"]) == 1
+
+
+def test_a_run_does_not_write_over_the_model_that_it_learns_from(
+    spec: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", spec, "--out", "first", "--set", "optimizer.max_iterations=3"]) == 0
+    before = Path("first/model.spnc").read_bytes()
+    component = "forest.0={learner: circuit, file: first/model.spnc}"
+    again = ["train", spec, "--overwrite", "--set", component, "--set", "smoothing=0.2"]
+    assert main([*again, "--out", "first"]) == 1
+    assert "holds what this spec is made from" in capsys.readouterr().err
+    assert Path("first/model.spnc").read_bytes() == before
+    assert main([*again, "--out", "second"]) == 0

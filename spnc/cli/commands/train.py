@@ -49,9 +49,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Train, write the run folder, show the result."""
     from spnc.cli.output import complain
     from spnc.cli.progress import watching
-    from spnc.diagnostics import Sink
+    from spnc.diagnostics import Sink, listed
     from spnc.run import RunFolder, default_folder
     from spnc.spec.read import read_recipe
+    from spnc.spec.relocate import files_of
 
     sink = Sink()
     recipe = read_recipe(Path(arguments.spec), sink, settings_of(arguments))
@@ -71,6 +72,16 @@ def run(arguments: argparse.Namespace) -> int:
             help="choose another folder, or give --overwrite, or --resume to go on"
             if path.is_dir()
             else "give the name of a folder, which may be new",
+        )
+        sink.stop()
+    inside = [f for f in sorted(files_of(recipe)) if path.resolve() in f.resolve().parents]
+    if taken and arguments.overwrite and inside:
+        sink.error(
+            "E506",
+            f"`{path}` holds what this spec is made from",
+            where=str(path),
+            notes=[f"it names {listed([str(file) for file in inside])}"],
+            help="choose another folder for the run",
         )
         sink.stop()
     work = _train if recipe.space is None else _search
