@@ -81,6 +81,10 @@ class Iterative(Options):
         while True:
             parameters = state.parameters
             score, counts = steps.look(parameters)
+            if score.possible == 0 and watch_valid and state.history:
+                # A step led astray; what was best before is not worse for it.
+                best = state.best_iteration
+                return Fitted(state.best, state.history, "divergence", "best on valid", best)
             if score.possible == 0:
                 fit.sink.error(
                     "E402",

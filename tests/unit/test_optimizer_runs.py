@@ -277,3 +277,12 @@ def test_pruning_looks_at_the_flows_of_the_kept_parameters(
     spnc.train(spec, PRUNED)
     first = spnc.train(spec, PRUNED[:1]).fitted
     assert (seen[0].weights == first.parameters.weights).all()
+
+
+def test_steps_that_lead_astray_end_training_and_the_best_before_is_kept(spec: str) -> None:
+    wild = ["optimizer={method: sgd, learning_rate: 10000, max_iterations: 20}"]
+    found = spnc.train(spec, wild)
+    assert found.fitted.stopped == "divergence"
+    kept = found.fitted.history[found.fitted.kept_iteration]
+    assert kept.valid == max(r.valid for r in found.fitted.history)
+    assert found.metrics["splits"]["valid"]["impossible_rows"] == kept.valid_impossible
