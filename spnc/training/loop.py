@@ -83,8 +83,8 @@ class Iterative(Options):
             score, counts = steps.look(parameters)
             if score.possible == 0 and watch_valid and state.history:
                 # A step led astray; what was best before is not worse for it.
-                best = state.best_iteration
-                return Fitted(state.best, state.history, "divergence", "best on valid", best)
+                kept = state.best_iteration
+                return Fitted(state.best, state.history, "divergence", "best on valid", kept)
             if score.possible == 0:
                 fit.sink.error(
                     "E402",
