@@ -12,16 +12,13 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
-from spnc.data.dataset import Dataset
-from spnc.diagnostics import Sink
-from spnc.registry import RESIDUALS, Options, option
+from spnc.registry import RESIDUALS, option
 from spnc.residuals import Forest, Linking
-from spnc.residuals.judge import Judge, Split, judged_rows, verify_rows
-from spnc.residuals.receiver import Receiver, Targets
+from spnc.residuals.judge import Judge, Judged, judged_rows
+from spnc.residuals.receiver import Receiver
 
 _BATCH = 400  # links weighed with one pass over the rows
 _LOOKS = 20  # how often the targets are looked at again
@@ -29,15 +26,12 @@ _LOOKS = 20  # how often the targets are looked at again
 
 @RESIDUALS.register("best-gain")
 @dataclass(frozen=True, kw_only=True)
-class BestGain(Options):
+class BestGain(Judged):
     """The links that raise the likelihood most, in the order of what they are worth."""
-
-    draws: ClassVar[bool] = True
 
     ratio: float = option(
         0.15, "links for each other component, by the number of nodes of the linked one", above=0
     )
-    judge: Split = option("train", "the rows that are to be explained better")
     judge_rows: int = option(3_000, "how many distinct rows of these are looked at, at most", min=1)
     warm_up: int = option(
         10, "iterations of EM on the components before links are weighed", min=0, max=10_000
@@ -46,20 +40,11 @@ class BestGain(Options):
     min_gain: float = option(
         0.0, "links worth less are not drawn, in nats per row of the data", min=0
     )
-    links: Literal["share", "copy"] = option(
-        "share", "whether linked parts are shared with their component, or copies"
-    )
-    targets: Targets = option("sums", "what receives links: sums, or (by a sum on top) any node")
-    max_edges: int = option(200_000, "no more links once the forest has so many edges", min=1)
-
-    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """There have to be rows to judge by."""
-        verify_rows(dataset, self.judge, self.span_of("judge"), sink)
 
     def link(self, task: Linking) -> Forest:
         """The forest with one component more, a copy with the best links."""
         task.warm_up(self.warm_up)
-        receiver = Receiver(task, self.span_of(""), share=self.links == "share")
+        receiver = self.receiver(task)
         targets = list(receiver.targets(list(receiver.visit()), self.targets))
         pairs = self._pairs(receiver, targets, task.rng)
         if not pairs:

@@ -11,29 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar, Literal
+from typing import Literal
 
-from spnc.data.dataset import Dataset
-from spnc.diagnostics import Sink
-from spnc.registry import RESIDUALS, Options, option
+from spnc.registry import RESIDUALS, option
 from spnc.residuals import Forest, Linking
-from spnc.residuals.judge import Judge, Split, judged_rows, verify_rows
-from spnc.residuals.receiver import Receiver, Targets
+from spnc.residuals.judge import Judge, Judged, judged_rows
+from spnc.residuals.receiver import Receiver
 
 _BATCH = 400  # links judged with one pass over the rows
 
 
 @RESIDUALS.register("informed")
 @dataclass(frozen=True, kw_only=True)
-class Informed(Options):
+class Informed(Judged):
     """Links as drawn by `greedy-bfs`, each kept only if it helps the rows its target explains."""
-
-    draws: ClassVar[bool] = True
 
     ratio: float = option(
         0.1, "links kept to each other component, by the number of nodes of the linked one", above=0
     )
-    judge: Split = option("train", "the rows that have to be explained better")
     judge_rows: int = option(5_000, "how many distinct rows of these are looked at, at most", min=1)
     weights: Literal["slices", "fitted"] = option(
         "slices",
@@ -49,20 +44,11 @@ class Informed(Options):
         "own, the first of them from the top, or the one with the fewest columns",
     )
     tries: int = option(5_000, "links tried to each other component, at most", min=1)
-    links: Literal["share", "copy"] = option(
-        "share", "whether linked parts are shared with their component, or copies"
-    )
-    targets: Targets = option("sums", "what receives links: sums, or (by a sum on top) any node")
-    max_edges: int = option(200_000, "no more links once the forest has so many edges", min=1)
-
-    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """There have to be rows to judge by."""
-        verify_rows(dataset, self.judge, self.span_of("judge"), sink)
 
     def link(self, task: Linking) -> Forest:
         """The forest with one component more, a copy with the links that help."""
         task.warm_up(self.warm_up)
-        receiver = Receiver(task, self.span_of(""), share=self.links == "share")
+        receiver = self.receiver(task)
         judge = Judge(receiver, judged_rows(task, self.judge, self.judge_rows))
         partners = receiver.partners
         for done, root in enumerate(partners):

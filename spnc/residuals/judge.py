@@ -14,35 +14,54 @@ flows through other targets change as well, which only looking at them again can
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spnc.data.dataset import Dataset, Table
-from spnc.diagnostics import Sink, Span
+from spnc.diagnostics import Sink
 from spnc.engine.crew import thread_count
 from spnc.engine.node_values import NodeValues
 from spnc.graph.nodes import Graph, Sum, below
 from spnc.lower import lower_with_numbers
 from spnc.program import Floats
+from spnc.registry import Options, option
 from spnc.residuals import Linking
-from spnc.residuals.receiver import Receiver
+from spnc.residuals.receiver import Receiver, Targets
 
 Split = Literal["train", "valid"]
 _HALVINGS = 16  # in the search for a link's best weight
 _MOST = 0.95  # what a link weighs at most, so that what was there before keeps a part in training
 
 
-def verify_rows(dataset: Dataset | None, split: Split, span: Span | None, sink: Sink) -> None:
-    """Report if there are no rows to judge by."""
-    if dataset is not None and split not in dataset.splits:
-        sink.error(
-            "E227",
-            f"links are to be judged by the {split} rows, and there are none",
-            span,
-            help="name validation rows in `data`, or judge by `train`",
-        )
+@dataclass(frozen=True, kw_only=True)
+class Judged(Options):
+    """A strategy that judges links before it draws them; the options that all of these have."""
+
+    draws: ClassVar[bool] = True
+
+    judge: Split = option("train", "the rows that have to be explained better")
+    links: Literal["share", "copy"] = option(
+        "share", "whether linked parts are shared with their component, or copies"
+    )
+    targets: Targets = option("sums", "what receives links: sums, or (by a sum on top) any node")
+    max_edges: int = option(200_000, "no more links once the forest has so many edges", min=1)
+
+    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
+        """There have to be rows to judge by."""
+        if dataset is not None and self.judge not in dataset.splits:
+            sink.error(
+                "E227",
+                f"links are to be judged by the {self.judge} rows, and there are none",
+                self.span_of("judge"),
+                help="name validation rows in `data`, or judge by `train`",
+            )
+
+    def receiver(self, task: Linking) -> Receiver:
+        """The component that gets the links."""
+        return Receiver(task, self.span_of(""), share=self.links == "share")
 
 
 def judged_rows(task: Linking, split: Split, most: int) -> Table:

@@ -345,12 +345,6 @@ def test_every_stage_of_a_compilation_can_be_dumped_and_read_back(spec: str, cap
     assert again.log_likelihood(rows) == pytest.approx(first.log_likelihood(rows), abs=1e-12)
 
 
-def test_a_bug_of_ours_exits_with_70_and_says_how_to_report_it(monkeypatch, capsys) -> None:
-    monkeypatch.setattr("spnc.diagnostics.codes", lambda: 1 / 0)
-    assert main(["explain"]) == 70
-    assert "bug in spnc" in capsys.readouterr().err
-
-
 def test_a_killed_or_terminated_process_is_resumed_to_the_same_bits(tmp_path: Path) -> None:
     """Real processes, real signals."""
     spec = tmp_path / "slow.yaml"
@@ -395,13 +389,3 @@ def test_a_run_that_never_got_to_its_first_iteration_starts_anew(spec: str) -> N
     Path("cut/recipe.lock.yaml").write_bytes(Path("whole/recipe.lock.yaml").read_bytes())
     assert main(["train", spec, "--out", "cut", "--resume"]) == 0
     assert Path("cut/model.spnc").read_bytes() == Path("whole/model.spnc").read_bytes()
-
-
-def test_an_old_terminal_shows_question_marks_and_no_traceback(spec: str) -> None:
-    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    env["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
-    line = [sys.executable, "-m", "spnc", "data", "list"]
-    done = subprocess.run(line, env=env, capture_output=True, check=False)
-    assert done.returncode == 0
-    assert done.stderr == b""
-    assert b"??????" in done.stdout
