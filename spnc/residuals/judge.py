@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -83,14 +84,25 @@ class Judge:
         self._values: Floats = np.empty((0, rows.rows))
         self._flows: Floats = np.empty((0, rows.rows))  # as shares of a row
 
+    @cached_property
+    def _others(self) -> Floats:
+        """What the other components say of every row, in all; links do not change it."""
+        found: Floats = self.values(self.receiver.forest.roots).sum(axis=0)
+        return found
+
     def look_at(self, targets: Sequence[int]) -> None:
         """Work out what the targets do now; `gain` and `accept` speak of these."""
         receiver = self.receiver
-        graph = _mixture(receiver.graph, [*receiver.forest.roots, receiver.root])
+        graph = _mixture(receiver.graph, [receiver.root])
         program, parameters, number = lower_with_numbers(graph)
-        nodes = np.array([number[receiver.taker(n)] for n in targets], dtype=np.int64)
-        self._values, self._flows = self._node_values.with_flows(program, parameters, nodes)
-        self._flows /= np.maximum(self.rows.weights, np.finfo(np.float64).tiny)
+        wanted = [receiver.root, *(receiver.taker(n) for n in targets)]
+        nodes = np.array([number[n] for n in wanted], dtype=np.int64)
+        values, flows = self._node_values.with_flows(program, parameters, nodes)
+        # Of a row's flow, the receiver gets its share of the forest, a mixture of equal weights.
+        total = values[0] + self._others
+        share = np.divide(values[0], total, out=np.zeros_like(total), where=_sure(total))
+        self._values, self._flows = values[1:], flows[1:]
+        self._flows *= share / np.maximum(self.rows.weights, np.finfo(np.float64).tiny)
         self._row = {n: i for i, n in enumerate(targets)}
 
     def values(self, nodes: Sequence[int]) -> Floats:
@@ -146,8 +158,14 @@ class Judge:
     @staticmethod
     def _sure(own: Floats, flow: Floats, values: Floats) -> NDArray[np.bool_]:
         """The rows for which all is in the range of doubles."""
-        found: NDArray[np.bool_] = (own > 0.0) & (flow > 0.0) & (own < np.inf) & (values < np.inf)
+        found: NDArray[np.bool_] = _sure(own) & (flow > 0.0) & (values < np.inf)
         return found
+
+
+def _sure(values: Floats) -> NDArray[np.bool_]:
+    """Where values are neither nothing nor too large for a double."""
+    found: NDArray[np.bool_] = (values > 0.0) & (values < np.inf)
+    return found
 
 
 def _mixture(graph: Graph, roots: Sequence[int]) -> Graph:
