@@ -18,7 +18,7 @@ from spnc.residuals import Forest, Linking
 from spnc.residuals.judge import Judge, Judged, judged_rows
 from spnc.residuals.receiver import Receiver
 
-_BATCH = 400  # links judged with one pass over the rows
+_BATCH = 400  # links judged with one pass over the rows; and targets with one pass of flows
 
 
 @RESIDUALS.register("informed")
@@ -66,8 +66,13 @@ class Informed(Judged):
         if not targets:
             return True
         pairs = islice(self._pairs(receiver, targets, root), self.tries)
+        looked_at: set[int] = set()
         while batch := list(islice(pairs, _BATCH)):
-            judge.look_at(list(dict.fromkeys(target for target, _, _ in batch)))
+            if not looked_at.issuperset(target for target, _, _ in batch):
+                begin = targets.index(batch[0][0])
+                group = targets[begin : begin + _BATCH]
+                judge.look_at(group)
+                looked_at = set(group)
             values = judge.values([child for _, _, child in batch])
             for (target, partner, _), own in zip(batch, values, strict=True):
                 share = receiver.share_of(target, partner)
