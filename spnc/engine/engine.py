@@ -13,19 +13,14 @@ from spnc.engine.layout import make_plan
 from spnc.engine.plan import Codes
 from spnc.engine.row_by_row import Flowing, RowByRow
 from spnc.engine.running import Running
-from spnc.engine.skeleton import Skeleton, leaf_probabilities
+from spnc.engine.skeleton import Skeleton, leaf_probabilities, shuffled
 from spnc.program import Floats, Parameters, Program
 from spnc.score import Counts, Score
 
 
 @dataclass(eq=False)
 class Batch:
-    """Rows laid out for an engine: as codes, and as a plan if they are many.
-
-    The rows are shuffled. Tables tend to be sorted, and then one row's flow goes where the last
-    one's went, which a processor has to wait for; and nobody could tell from the first thousand
-    rows how many projections there are.
-    """
+    """Rows laid out for an engine, shuffled: as codes, and as a plan if they are many."""
 
     codes: Codes
     weights: Floats
@@ -53,9 +48,7 @@ class CpuEngine:
 
         Planning costs about as much as evaluating some 1,500 rows one by one, whatever the circuit.
         """
-        order = np.random.default_rng(0).permutation(table.rows)
-        codes = np.take(self.skeleton.encode(table), order, axis=1)
-        weights = table.weights[order]
+        codes, weights, order = shuffled(self.skeleton, table)
         running = None
         enough = self.plan_rows if once else self.plan_rows / 50
         # Plans number projections, and so the codes of a column, by 16 bits.
@@ -101,13 +94,4 @@ class CpuEngine:
             states[leaves.sources] = running.flows[leaves.entries]
         flowing = Flowing(batch.weights, counts, states)
         self.row_by_row.finish(parameters, probabilities, batch.codes, found, flowing)
-        return Counts(counts, self._tables(states), Score.of(found, batch.weights))
-
-    def _tables(self, states: Floats) -> tuple[Floats, ...]:
-        """Counts in the flat list of leaf probabilities, as one table per leaf table."""
-        found, start = [], 0
-        for leaf in self.program.leaves:
-            stop = start + len(leaf) * (leaf.states + 1)
-            found.append(states[start:stop].reshape(len(leaf), -1)[:, :-1])
-            start = stop
-        return tuple(found)
+        return Counts(counts, self.skeleton.leaf_tables(states), Score.of(found, batch.weights))

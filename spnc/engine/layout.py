@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.engine.dense import dense_blocks
+from spnc.engine.edges import edges_of, flat
+from spnc.engine.leaf_entries import leaf_entries
 from spnc.engine.plan import (
     DENSE,
     MEMBER,
@@ -17,7 +19,6 @@ from spnc.engine.plan import (
     Codes,
     Dense,
     Feeds,
-    Leaves,
     Links,
     Plan,
     RowNodes,
@@ -55,16 +56,10 @@ class _Layout:
     def _edges(self) -> None:
         """All edges, by parent."""
         planner = self.planner
-        fan = np.array([len(c) for c in planner.children], dtype=np.int64)
-        self.parents = np.repeat(np.arange(len(fan)), fan)
-        self.children = _flat(planner.children)
+        self.parents, self.children, maps, self.slots = edges_of(planner)
         lengths = [len(m) for m in planner.maps]
         self.map_starts = np.cumsum([0, *lengths])  # the last stands for "none", which is -1
-        maps = _flat(planner.child_maps)
         self.edge_maps = np.where(maps >= 0, self.map_starts[maps], -1)
-        place = np.arange(len(self.children)) - np.repeat(np.cumsum(fan) - fan, fan)
-        first = np.repeat(np.array(planner.first_slots, dtype=np.int64), fan)
-        self.slots = np.where(first >= 0, first + place, -1)
         self.is_dense = np.isin(self.kinds[self.parents], (DENSE, MEMBER))
 
     def _order(self) -> None:
@@ -119,7 +114,7 @@ class _Layout:
             block_of,
             np.array([len(sums) for sums, _ in blocks], dtype=np.int64),
             np.cumsum([0, *fans]),
-            self.position[_flat([children for _, children in blocks])],
+            self.position[flat([children for _, children in blocks])],
             np.cumsum([0, *sizes]),
             np.array(slots, dtype=np.int64),
             np.array(transposed, dtype=np.int64),
@@ -129,6 +124,7 @@ class _Layout:
     def plan(self) -> Plan:
         """The flat arrays."""
         planner, parents, children = self.planner, self.parents, self.children
+        leaves = len(planner.skeleton.leaf_columns)
         in_cells = ~self.is_row[parents]
         cell_count, row_count = len(self.cell_nodes), len(self.row_nodes)
         sizes = self.sizes[self.cell_nodes]
@@ -165,7 +161,7 @@ class _Layout:
             row_nodes,
             self._dense(True, row_count),
             feeds,
-            self._leaves(offsets),
+            leaf_entries(planner, self.reference, offsets[self.position[:leaves]]),
             np.concatenate(planner.maps),
             log_reference(planner.codes, self.reference),
             int(sizes.sum()),
@@ -191,25 +187,6 @@ class _Layout:
             np.concatenate([links.maps, buffer])[order],
             np.concatenate([links.slots, none])[order],
         )
-
-    def _leaves(self, offsets: Ints) -> Leaves:
-        """Leaves are the first nodes of the rewritten program, as of the program itself."""
-        skeleton, present = self.planner.skeleton, self.planner.present
-        columns = skeleton.leaf_columns
-        count = np.array([len(p) for p in present], dtype=np.int64)
-        size = count[columns]
-        place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
-        value = np.repeat((np.cumsum(count) - count)[columns], size) + place
-        reference = [own[codes] for own, codes in zip(self.reference, present, strict=True)]
-        return Leaves(
-            np.repeat(offsets[self.position[: len(columns)]], size) + place,
-            np.repeat(skeleton.leaf_sources, size) + np.concatenate(present)[value],
-            np.concatenate(reference)[value],
-        )
-
-
-def _flat(lists: Sequence[Sequence[int]]) -> Ints:
-    return np.fromiter(chain.from_iterable(lists), dtype=np.int64)
 
 
 def _depth_first(

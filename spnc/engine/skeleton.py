@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spnc.bits import members
 from spnc.data.dataset import Table
@@ -35,6 +36,16 @@ class Skeleton:
             values = np.where(missing, self.states[:, None], values)
         narrow = int(self.states.max()) < np.iinfo(np.uint16).max
         return values.astype(np.uint16 if narrow else np.uint32, order="C")
+
+    def leaf_tables(self, states: Floats) -> tuple[Floats, ...]:
+        """Numbers in the order of the flat list of leaf probabilities, as one table per leaf table;
+        what stands for missing values is left out."""
+        found, start = [], 0
+        for leaf in self.program.leaves:
+            stop = start + len(leaf) * (leaf.states + 1)
+            found.append(states[start:stop].reshape(len(leaf), -1)[:, :-1])
+            start = stop
+        return tuple(found)
 
     # -- scopes, worked out when first asked for -----------------------------------------------
 
@@ -97,6 +108,17 @@ class Skeleton:
             for i, n in enumerate(range(segment.first, segment.last)):
                 start, stop = starts[i], starts[i + 1]
                 yield n, segment.is_sum, segment.children[start:stop], segment.first_slot + start
+
+
+def shuffled(skeleton: Skeleton, table: Table) -> tuple[Codes, Floats, NDArray[np.intp]]:
+    """A table's codes and weights in a random order, always the same, and where the rows were.
+
+    Tables tend to be sorted, and then one row's flow goes where the last one's went, which a
+    processor has to wait for; and nobody could tell from the first thousand rows how many
+    projections there are.
+    """
+    order = np.random.default_rng(0).permutation(table.rows)
+    return np.take(skeleton.encode(table), order, axis=1), table.weights[order], order
 
 
 def leaf_probabilities(program: Program, parameters: Parameters) -> Floats:
