@@ -16,7 +16,7 @@ from spnc.graph.files import read_circuit
 from spnc.graph.interchange import from_networkx, from_node_link
 from spnc.graph.nodes import Graph
 from spnc.model import Model, read_model
-from spnc.pipeline import Trained, compile_recipe, lower_graph, train_compiled
+from spnc.pipeline import Trained, compile_recipe, lower_graph, need_backend, train_compiled
 from spnc.search import search
 from spnc.spec.files import kind_of
 from spnc.spec.override import refuse
@@ -82,6 +82,8 @@ def train(spec: str | Path, settings: Sequence[str] | str = ()) -> Trained:
     recipe = read_recipe(Path(spec), sink, as_settings(settings))
     sink.stop()
     assert recipe is not None
+    need_backend(recipe, sink)
+    sink.stop()
     if recipe.space is not None:
         return search(recipe, sink)
     return train_compiled(compile_recipe(recipe, sink), sink)

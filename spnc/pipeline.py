@@ -18,6 +18,7 @@ from typing import Any
 
 from spnc import checks, passes
 from spnc.backends import Backend
+from spnc.backends.auto import passed_over
 from spnc.data.dataset import Dataset, Table
 from spnc.data.load import load
 from spnc.diagnostics import Sink
@@ -133,6 +134,13 @@ def compile_recipe(
     return Compiled(recipe, dataset, program, parameters, seconds)
 
 
+def need_backend(recipe: Recipe, sink: Sink) -> None:
+    """Report a backend that cannot run here: before training, not after an hour of learning."""
+    trouble = recipe.backend.why_not()
+    if trouble is not None:
+        sink.diagnostics.append(trouble)
+
+
 @uncollected()
 def lower_graph(
     graph: Graph, dump: Dump | None = None, *, keep: bool = True
@@ -168,7 +176,7 @@ def fit_compiled(
     watch = watch or Watch()
     recipe, distinct = compiled.recipe, compiled.dataset.distinct
     seconds = dict(compiled.seconds)
-    backend = recipe.backend.resolved()
+    backend, over = recipe.backend.resolved(), passed_over(recipe.backend)
 
     watch.stage("preparing the backend")
     with _timed(seconds, "prepare"):
@@ -197,6 +205,7 @@ def fit_compiled(
         **({"prune": kept.pruning} if kept.pruning is not None else {}),
         "seconds": seconds,
         "backend": backend.plugin_name,
+        **({"passed_over": f"{over.message} ({over.code})"} if over is not None else {}),
         "seed": recipe.seed,
     }
     return Trained(model, fitted, _known_scores(fitted, distinct), metrics)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol
 
 from spnc.data.dataset import Table
 from spnc.data.progress import Progress
+from spnc.diagnostics import Diagnostic
 from spnc.program import Floats, Parameters, Program
 from spnc.score import Counts, Score
 
@@ -41,9 +42,8 @@ class Backend(Protocol):
     plugin_name: ClassVar[str]
     priority: ClassVar[int]  # `auto` takes the available backend with the highest
 
-    @classmethod
-    def available(cls) -> bool:
-        """Whether it can run on this machine."""
+    def why_not(self) -> Diagnostic | None:
+        """Why it cannot run on this machine; None if it can."""
         ...
 
     def prepare(self, program: Program, progress: Progress) -> None:

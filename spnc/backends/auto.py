@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from spnc.backends import Backend, Engine
 from spnc.data.progress import Progress
+from spnc.diagnostics import Diagnostic
 from spnc.program import Program
 from spnc.registry import BACKENDS, Options
 
@@ -18,16 +19,14 @@ class Auto(Options):
 
     priority: ClassVar[int] = -1
 
-    @classmethod
-    def available(cls) -> bool:
-        """Always: it stands for one of the others."""
-        return True
+    def why_not(self) -> Diagnostic | None:
+        """It can always run: it stands for one of the others."""
+        return None
 
     def resolved(self) -> Backend:
-        """The available backend of the highest priority, with its default options."""
-        others = [BACKENDS[name] for name in BACKENDS if name != "auto"]
-        best = max((b for b in others if b.available()), key=lambda b: b.priority)
-        return best()  # type: ignore[no-any-return]
+        """The backend of the highest priority that can run, with its default options."""
+        others: list[Backend] = [BACKENDS[name]() for name in BACKENDS if name != "auto"]
+        return max((b for b in others if b.why_not() is None), key=lambda b: b.priority)
 
     def prepare(self, program: Program, progress: Progress) -> None:
         """What the chosen backend needs."""
@@ -36,3 +35,12 @@ class Auto(Options):
     def open(self, program: Program) -> Engine:
         """An engine of the chosen backend."""
         return self.resolved().open(program)
+
+
+def passed_over(backend: Backend) -> Diagnostic | None:
+    """Why `auto` leaves the GPU out, where there is a driver or CuPy; None if all is as meant."""
+    from spnc.gpu import trouble
+
+    if not isinstance(backend, Auto) or not (trouble.is_installed() or trouble.driver_found()):
+        return None
+    return trouble.why_not(0)

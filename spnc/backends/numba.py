@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 from spnc.data.progress import Progress
+from spnc.diagnostics import Diagnostic
 from spnc.program import Program
 from spnc.registry import BACKENDS, Options, option
 
@@ -36,10 +37,12 @@ class NumbaBackend(Options):
         min=0,
     )
 
-    @classmethod
-    def available(cls) -> bool:
-        """Whether numba is installed."""
-        return find_spec("numba") is not None
+    def why_not(self) -> Diagnostic | None:
+        """It needs numba."""
+        if find_spec("numba") is not None:
+            return None
+        message = "the numba backend needs numba, which is not installed"
+        return Diagnostic("E701", message, span=self.span_of(""), help="pip install numba")
 
     def resolved(self) -> NumbaBackend:
         """Itself."""

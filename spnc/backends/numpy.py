@@ -19,6 +19,7 @@ import numpy as np
 
 from spnc.data.dataset import Table
 from spnc.data.progress import Progress
+from spnc.diagnostics import Diagnostic
 from spnc.program import Floats, Ints, Parameters, Program, Segment
 from spnc.registry import BACKENDS, Options, option
 from spnc.score import Counts, Score
@@ -33,10 +34,9 @@ class NumpyBackend(Options):
 
     chunk_mb: float = option(32.0, "working memory for one chunk of rows, in megabytes", above=0)
 
-    @classmethod
-    def available(cls) -> bool:
-        """Always."""
-        return True
+    def why_not(self) -> Diagnostic | None:
+        """Nothing can keep it from running."""
+        return None
 
     def resolved(self) -> NumpyBackend:
         """Itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def add_quiet(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress display")
 
 
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """`--set`, `--seed` and `--backend`: values laid over the spec's."""
+def add_settings(parser: argparse.ArgumentParser, *, computing: bool = True) -> None:
+    """`--set`, `--seed` and, if something is computed, `--backend`: laid over the spec's values."""
     parser.add_argument(
         "--set",
         action="append",
@@ -40,13 +40,16 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         help="override a value, for example optimizer.max_iterations=50 or forest.0.beta=0.5",
     )
     parser.add_argument("--seed", metavar="N", help="short for --set seed=N")
-    parser.add_argument("--backend", metavar="NAME", help="short for --set backend=NAME")
+    if computing:
+        parser.add_argument("--backend", metavar="NAME", help="short for --set backend=NAME")
 
 
-def settings_of(arguments: argparse.Namespace) -> list[str]:
+def settings_of(
+    arguments: argparse.Namespace, short: Sequence[str] = ("seed", "backend")
+) -> list[str]:
     """The overrides that a command line asks for, in one form."""
     found = list(arguments.set)
-    for name in ("seed", "backend"):
+    for name in short:
         value = getattr(arguments, name)
         if value is not None:
             found.append(f"{name}={value}")

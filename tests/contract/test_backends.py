@@ -14,6 +14,7 @@ from spnc.data.dataset import Table
 from spnc.graph.nodes import find_root
 from spnc.lift import lift
 from spnc.lower import lower
+from spnc.score import Score
 from tests.circuits import (
     all_states,
     count_induced_trees,
@@ -140,6 +141,21 @@ def test_expected_counts_are_posterior_counts_of_induced_trees(
     assert counts.score.total == pytest.approx(
         float((np.log([probability(graph, r) for r in rows]) * weights).sum())
     )
+
+
+@every_backend
+@pytest.mark.parametrize("seed", range(4))
+def test_a_table_without_rows_has_no_counts(backend: str, seed: int) -> None:
+    engine, parameters = opened(backend, random_circuit(seed))
+    batch = engine.load(Table(np.empty((0, 5))))
+    assert engine.log_likelihood(parameters, batch).shape == (0,)
+    assert engine.score(parameters, batch) == Score()
+    counts = engine.expected_counts(parameters, batch)
+    assert counts.score == Score()
+    assert counts.weights.shape == parameters.weights.shape
+    for found, leaf in zip(counts.tables, engine.program.leaves, strict=True):
+        assert found.shape == (len(leaf), leaf.states)
+    assert not any(found.any() for found in (counts.weights, *counts.tables))
 
 
 @every_backend

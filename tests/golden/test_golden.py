@@ -8,7 +8,8 @@ and read the difference as a user would.
 
     bad/specs, bad/circuits, bad/models   spnc check FILE
     bad/data                              spnc data show FILE
-    bad/cases/NAME.cmd                    the command line in the file
+    bad/cases/NAME.cmd                    the command line in the file; MACHINE=… is a machine
+                                          as `tests.stand_in.devices` can pretend it
     good/specs, good/circuits             spnc check FILE, then spnc inspect FILE
 """
 
@@ -29,9 +30,15 @@ import pytest
 import spnc
 from spnc.cli import main
 from spnc.data import debd
+from spnc.data.dataset import Column, Table
 from spnc.data.debd_hashes import DEBD_SHA256
 from spnc.diagnostics import Diagnostic, InputError, codes, explanation, render
+from spnc.graph.nodes import Builder
+from spnc.leaves.categorical import Categorical
 from spnc.lock import versions
+from spnc.lower import lower
+from spnc.registry import BACKENDS
+from tests.stand_in.devices import pretend
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent.parent / "spnc"
@@ -114,7 +121,10 @@ def test_a_bad_command_is_reported_in_these_words(
         words = shlex.split(line, comments=True)
         while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
             name, value = words.pop(0).split("=", 1)
-            monkeypatch.setenv(name, value)
+            if name == "MACHINE":
+                pretend(monkeypatch, value)
+            else:
+                monkeypatch.setenv(name, value)
         if words:
             assert words.pop(0) == "spnc"
             found = run(words, capsys, stdout=False)
@@ -140,7 +150,7 @@ def test_every_expected_text_has_its_input() -> None:
 # ---- codes ---------------------------------------------------------------------------------
 
 # Reached from Python, or only with a server: each has a test below.
-NOT_FROM_A_FILE = {"E505", "W304", "W403"}
+NOT_FROM_A_FILE = {"E505", "E709", "W304", "W403"}
 
 
 def codes_in_source() -> set[str]:
@@ -234,6 +244,16 @@ def test_values_of_the_wrong_shape_are_e505() -> None:
     with pytest.raises(InputError) as error:
         model.log_likelihood([[0, 1]])
     assert str(error.value).startswith("error[E505]: the values have the shape (1, 2)")
+
+
+def test_more_states_than_sixteen_bits_can_number_are_e709(monkeypatch) -> None:
+    pretend(monkeypatch, "devices=1")
+    builder = Builder([Column("tea", "categorical", 65_535)])
+    builder.leaf(0, Categorical(Categorical.uniform(65_535)))
+    program, _ = lower(builder.graph)
+    with pytest.raises(InputError) as error:
+        BACKENDS["cupy"]().open(program).load(Table(np.zeros((1, 1))))
+    assert str(error.value).startswith("error[E709]: column `tea` has 65,535 states")
 
 
 def test_a_cache_that_cannot_be_written_is_w304(tmp_path, monkeypatch, capsys) -> None:

@@ -15,7 +15,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "rich", "networkx", "numpy", "lark", "yaml")
+HEAVY = (
+    "numba",
+    "sklearn",
+    "scipy",
+    "matplotlib",
+    "rich",
+    "networkx",
+    "numpy",
+    "lark",
+    "yaml",
+    "cupy",
+)
 
 
 def run(*command: str | Path, cwd: Path, path: Path | None = None) -> str:
@@ -67,7 +78,9 @@ def test_the_wheel_holds_code_grammar_and_explanations_only(wheel: Path) -> None
     assert "spnc/grammars/spnc.lark" in names
     for page in (ROOT / "spnc/explanations").glob("*.md"):
         assert f"spnc/explanations/{page.name}" in names
-    for module in (ROOT / "spnc").rglob("*.py"):
+    sources = [*(ROOT / "spnc").rglob("*.py"), *(ROOT / "spnc").rglob("*.cu*")]
+    assert ROOT / "spnc/gpu/kernels/circuit.cuh" in sources
+    for module in sources:
         assert module.relative_to(ROOT).as_posix() in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"spnc", "spnc_forest"}
 

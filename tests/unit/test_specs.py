@@ -19,6 +19,8 @@ from spnc.language import opens_circuit
 from spnc.spec.read import read_recipe
 from spnc.spec.recipe import Recipe
 from spnc.training.optimizers.em import Em
+from tests.stand_in.cupy_on_host import why_not
+from tests.stand_in.devices import pretend
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = ROOT / "specs"
@@ -83,8 +85,13 @@ def test_a_spec_passes_the_check(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_small_spec_compiles_and_trains(name: str) -> None:
-    """Two iterations, with one component for every entry of the forest."""
+def test_a_small_spec_compiles_and_trains(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two iterations, with two components for every entry of the forest; where a spec asks for a
+    device, on the stand-in for one."""
+    if recipe_of(spec(name)).backend.plugin_name == "cupy":
+        if why_not() is not None:
+            pytest.skip(str(why_not()))
+        pretend(monkeypatch, "devices=1")
     forest = recipe_of(spec(name)).forest
     small = [f"forest.{i}.count=2" for i in range(len(forest))]
     run = spnc.train(spec(name), ["optimizer.max_iterations=2", *small])

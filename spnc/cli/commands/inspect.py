@@ -4,18 +4,41 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 from spnc.cli.arguments import add_json, add_quiet, add_settings, command, settings_of
+
+if TYPE_CHECKING:
+    from spnc.data.dataset import Table
+    from spnc.program import Program
+
+_ROWS = 10_000
 
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
     parser = command(subparsers, "inspect", run, "show the structure of a spec, circuit or model")
     parser.add_argument("file", help="a spec (compiled first), a circuit or a model")
-    add_settings(parser)
+    parser.add_argument(
+        "--backend", choices=["cupy"], help="also what it would cost on a GPU; none is needed"
+    )
+    parser.add_argument(
+        "--rows",
+        type=_positive,
+        metavar="N",
+        help="with --backend: for so many rows, as different as can be (default: the spec's "
+        f"training rows, or {_ROWS:,})",
+    )
+    add_settings(parser, computing=False)
     add_json(parser)
     add_quiet(parser)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is no number of rows")
+    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,17 +53,24 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.pipeline import compile_recipe
     from spnc.spec.recipe import Recipe
 
+    if arguments.rows is not None and arguments.backend is None:
+        print("spnc inspect: --rows needs --backend", file=sys.stderr)
+        return 2
     sink = Sink()
-    thing = read_thing(arguments.file, sink, settings_of(arguments))
+    thing = read_thing(arguments.file, sink, settings_of(arguments, ["seed"]))
+    rows = None
     if isinstance(thing, Recipe):
         with watching(arguments.quiet) as watch:
             compiled = compile_recipe(thing, sink, watch)
         name, program = thing.model, compiled.program
+        rows = compiled.dataset.distinct["train"]
     elif isinstance(thing, Model):
         name, program = thing.name, thing.program
     else:
         name, program = str(thing.graph.get("name", "circuit")), lower(thing)[0]
     found = inspect_program(program)
+    if arguments.backend is not None:
+        found["cupy"] = _device_cost(program, arguments.rows, rows)
     complain(sink.diagnostics)
     if arguments.json:
         print(json.dumps({"ok": True, "name": name, **found}, indent=2))
@@ -55,4 +85,44 @@ def run(arguments: argparse.Namespace) -> int:
     print()
     scopes = [(str(r["columns"]), r["sums"], r["products"], r["leaves"]) for r in found["scopes"]]
     print(table(["columns in scope", "sums", "products", "leaves"], scopes))
+    if "cupy" in found:
+        print()
+        print(_cost_table(found["cupy"]))
     return 0
+
+
+def _device_cost(program: Program, count: int | None, rows: Table | None) -> dict[str, Any]:
+    from spnc.gpu.cost import estimate, rows_unlike
+
+    if count is not None or rows is None:
+        rows = rows_unlike(program, count or _ROWS).distinct()
+    return estimate(program, rows)
+
+
+def _cost_table(found: dict[str, Any]) -> str:
+    """What a device needs and does, for values of either precision."""
+    from spnc.cli.output import table
+
+    kinds = ("float64", "float32")
+
+    def line(label: str, key: str, unit: float = 1) -> list[object]:
+        values: list[Any] = []
+        for kind in kinds:
+            value: Any = found[kind]
+            for part in key.split("."):
+                value = value[part]
+            values.append(f"{value / unit:,.1f}" if unit > 1 else value)
+        return [label, *values]
+
+    lines = [
+        line("the circuit over the rows, MB", "table_bytes", 1e6),
+        line("room to work in, all rows at once, MB", "room_bytes", 1e6),
+        line("room to work in, at the least, MB", "least_room_bytes", 1e6),
+        line("launches for log-likelihoods", "log_likelihood.launches"),
+        line("launches for an EM iteration", "em.launches"),
+        line("read in an EM iteration, MB", "em.read", 1e6),
+        line("written in an EM iteration, MB", "em.written", 1e6),
+        line("millions of operations in an EM iteration", "em.operations", 1e6),
+        line("operations per byte", "em.operations_per_byte"),
+    ]
+    return table([f"cupy, {found['rows']:,} distinct rows", *kinds], lines)

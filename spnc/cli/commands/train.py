@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.cli.output import complain
     from spnc.cli.progress import watching
     from spnc.diagnostics import Sink, listed
+    from spnc.pipeline import need_backend
     from spnc.run import RunFolder, default_folder
     from spnc.spec.read import read_recipe
     from spnc.spec.relocate import files_of
@@ -58,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     recipe = read_recipe(Path(arguments.spec), sink, settings_of(arguments))
     sink.stop()
     assert recipe is not None
+    need_backend(recipe, sink)
     if arguments.out is not None:
         path = Path(arguments.out)
     else:
@@ -73,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             if path.is_dir()
             else "give the name of a folder, which may be new",
         )
-        sink.stop()
+    sink.stop()
     inside = [f for f in sorted(files_of(recipe)) if path.resolve() in f.resolve().parents]
     if taken and arguments.overwrite and inside:
         sink.error(
@@ -83,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
             notes=[f"it names {listed([str(file) for file in inside])}"],
             help="choose another folder for the run",
         )
-        sink.stop()
+    sink.stop()
     work = _train if recipe.space is None else _search
     with watching(arguments.quiet) as watch:
         trained = work(recipe, folder, sink, watch, arguments.resume)
@@ -203,6 +205,7 @@ def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
         f"{fit['method']} stopped by {fit['stopped']} after {fit['iterations']} iterations; "
         f"kept: {fit['kept']}, iteration {fit['kept_iteration']}",
         *pruned,
+        *([f"no GPU: {metrics['passed_over']}"] if "passed_over" in metrics else []),
         f"{took} on {metrics['backend']}, seed {metrics['seed']}; written to {path}",
     ]
     return "\n".join(lines)

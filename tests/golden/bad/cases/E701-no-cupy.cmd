@@ -1,0 +1,1 @@
+MACHINE=no-cupy spnc train cases/weather.yaml --out run --backend cupy

@@ -1,0 +1,1 @@
+MACHINE=broken spnc train cases/weather.yaml --out run --backend cupy

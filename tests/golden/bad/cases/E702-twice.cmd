@@ -1,0 +1,1 @@
+MACHINE=twice spnc train cases/weather.yaml --out run --backend cupy

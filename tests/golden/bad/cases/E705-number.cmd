@@ -1,0 +1,1 @@
+MACHINE=devices=2 spnc train cases/third-device.yaml --out run

@@ -1,0 +1,1 @@
+MACHINE=devices=1 spnc train cases/little-memory.yaml --out run

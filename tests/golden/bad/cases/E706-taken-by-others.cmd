@@ -1,0 +1,1 @@
+MACHINE=full spnc train cases/weather.yaml --out run --backend cupy

@@ -1,0 +1,1 @@
+MACHINE=no-headers spnc train cases/weather.yaml --out run --backend cupy

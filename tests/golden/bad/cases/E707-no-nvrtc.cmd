@@ -1,0 +1,1 @@
+MACHINE=no-nvrtc spnc train cases/weather.yaml --out run --backend cupy

@@ -1,0 +1,1 @@
+MACHINE=read-only spnc train cases/weather.yaml --out run --backend cupy

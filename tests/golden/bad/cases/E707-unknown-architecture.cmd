@@ -1,0 +1,1 @@
+MACHINE=unknown-architecture spnc train cases/weather.yaml --out run --backend cupy

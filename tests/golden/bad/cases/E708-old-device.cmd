@@ -1,0 +1,1 @@
+MACHINE=capability=61 spnc train cases/weather.yaml --out run --backend cupy

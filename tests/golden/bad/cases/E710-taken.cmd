@@ -1,0 +1,1 @@
+MACHINE=taken spnc train cases/weather.yaml --out run --backend cupy
