@@ -50,9 +50,8 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True)
 class Cost:
-    """A program over a table, on a device."""
+    """A program over a table, on a device, beside the tables that it keeps."""
 
-    tables: int  # bytes, as long as the rows are loaded, whatever the chunks are
     room: int  # bytes to work in: during a pass, and for the lists of the chunks
     values: Work  # a pass for log-likelihoods
     counts: Work  # one of EM
@@ -64,12 +63,13 @@ def estimate(program: Program, table: Table) -> dict[str, Any]:
     codes, weights, _ = shuffled(skeleton, table)
     layout = make_layout(skeleton, codes, weights)
     chunks = Chunks(table.rows, chunk_sizes(layout)[0])
+    kept = table_bytes(layout, chunks, weights)
     found: dict[str, Any] = {"rows": table.rows}
     for name in ("float64", "float32"):
         real = np.dtype(name)
-        own = cost(layout, chunks, weights, real)
+        own = cost(layout, chunks, real)
         found[name] = {
-            "table_bytes": own.tables,
+            "table_bytes": kept,
             "room_bytes": own.room,
             "least_room_bytes": least_room_bytes(layout, real),
             "log_likelihood": own.values.as_json(),
@@ -84,22 +84,22 @@ def rows_unlike(program: Program, rows: int) -> Table:
     return Table(np.random.default_rng(0).integers(states, size=(rows, len(states))).astype(float))
 
 
+def table_bytes(layout: Layout, chunks: Chunks, weights: Floats) -> int:
+    """What stays on the device as long as the rows are loaded, whatever the chunks are."""
+    arrays = tables(layout, chunks, weights)
+    return sum(a.nbytes for a in arrays.values()) - list_bytes(layout, chunks)
+
+
 def cost(
-    layout: Layout,
-    chunks: Chunks,
-    weights: Floats,
-    real: np.dtype[np.generic],
-    limits: Limits = USUAL,
+    layout: Layout, chunks: Chunks, real: np.dtype[np.generic], limits: Limits = USUAL
 ) -> Cost:
     """The cost of a layout, its rows in such chunks."""
-    arrays = tables(layout, chunks, weights)
     values = _Tally(layout, chunks, real.itemsize, limits)
     values.forward()
     counts = _Tally(layout, chunks, real.itemsize, limits)
     counts.forward()
     counts.backward()
     return Cost(
-        sum(a.nbytes for a in arrays.values()) - list_bytes(layout, chunks),
         room_bytes(layout, chunks.size, real),
         values.work(),
         counts.work(),
@@ -133,14 +133,14 @@ class _Tally:
     def forward(self) -> None:
         """The kernels of forward.cu."""
         layout, real = self.layout, self.real
-        inner = len(layout.leaves.entries)  # leaf entries
+        leaves = len(layout.leaves.entries)
         sums, straight, mapped = self._edges(layout.children)
         self._add(layout.slots, _DOUBLE, real, 1)
-        self._add(inner, 2 * _DOUBLE + _INT, real, 2)
+        self._add(leaves, 2 * _DOUBLE + _INT, real, 2)
         self._add(sums.sum(), 4 * real, 0, 6)
         self._add(straight.sum(), real, 0, 1)
         self._add(mapped.sum(), _SHORT + real, 0, 1)
-        self._add(self.sizes.sum() - inner, 0, real)
+        self._add(self.sizes.sum() - leaves, 0, real)
         self._add(self.sizes[layout.first_slots >= 0].sum(), 0, 0, 2)
         self._add(layout.rows, real, real)
         self.launches += (layout.slots > 0) + 1 + len(cell_launches(layout, self.limits))

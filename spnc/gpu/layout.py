@@ -3,7 +3,7 @@
 Nodes are those of `spnc.engine.planner`: cells, which have a value for each of their projections,
 and row nodes, which have one for each row. They are numbered anew, cells first, in *steps*: runs of
 nodes of one kind whose children all lie in earlier steps. Step 0 is the leaves; the last is the
-root. Flows go up the same steps the other way round, each node gathering from its parents.
+root. Flows take the same steps the other way round, each node gathering from its parents.
 
 A cell below a row node, through a map from the rows, is *fed*: flows of rows are added up, for each
 such edge apart, before the cell gathers them. The rows of a projection that many have are dealt out
