@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.garbage import uncollected
 from spnc.graph.nodes import Builder, Graph, Origin
-from spnc.learners import Lesson
+from spnc.learners import Lesson, Progress, silent
 from spnc.residuals import Forest
 from spnc.smoothing import Smoothing
 from spnc.streams import stream
@@ -29,7 +29,7 @@ def grow(
     smoothing: Smoothing,
     seed: int,
     sink: Sink,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = silent,
 ) -> Forest:
     """Learn every component into one graph. Each has a random stream of its own."""
     builder = Builder(dataset.columns)
@@ -41,8 +41,7 @@ def grow(
     for component in components:
         name = component.learner.plugin_name
         for _ in range(component.count):
-            if progress is not None:
-                progress(index, total)
+            progress("components", index, total)
             where = partial(component.span_of, "learner")
             builder.origin = Origin(f"component {index + 1}, {name}", where)
             lesson = Lesson(
@@ -54,14 +53,15 @@ def grow(
                 stream(seed, "component", index),
                 builder,
                 sink,
+                dataset.splits.get("valid"),
+                progress,
             )
             root = component.learner.learn(lesson)
             index += 1
             if root is None:
                 break  # its problem was reported once; the next copy would only repeat it
             roots.append(root)
-    if progress is not None:
-        progress(total, total)
+    progress("components", total, total)
     return Forest(builder, tuple(roots))
 
 

@@ -109,7 +109,7 @@ def compile_recipe(
                 smoothing=recipe.smoothing,
                 seed=recipe.seed,
                 sink=sink,
-                progress=lambda done, total: watch.progress("components", done, total),
+                progress=watch.progress,
             ),
         )
         sink.stop()

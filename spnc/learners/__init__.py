@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -11,6 +12,13 @@ from spnc.data.dataset import Column, Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder
 from spnc.smoothing import Smoothing
+
+Progress = Callable[[str, int, int | None], None]
+
+
+def silent(label: str, done: int, total: int | None) -> None:
+    """Shows nothing."""
+    del label, done, total
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +31,8 @@ class Lesson:
     rng: np.random.Generator
     builder: Builder  # where the learner adds its nodes
     sink: Sink  # where it reports what it cannot use
+    valid: Table | None = None  # rows to stop by, never to learn from
+    progress: Progress = silent  # for learners that take long
 
 
 class Learner(Protocol):
