@@ -12,6 +12,7 @@ import pytest
 from benchmarks import paper
 from benchmarks.paper_figures import DATASETS, NAMES, SIZES, TEST, TRAIN, figure
 from benchmarks.paper_report import report
+from benchmarks.runs import Benchmark, Cell
 
 
 def record(system: str, seed: int, test: float, recipe: str = "") -> dict[str, Any]:
@@ -46,16 +47,16 @@ def test_what_links_add_is_counted_seed_by_seed() -> None:
 def test_a_run_that_was_broken_off_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trained: list[paper.Cell] = []
-    monkeypatch.setattr(paper, "_fingerprint", lambda cell: f"recipe of {cell[1]}")
+    trained: list[Cell] = []
+    monkeypatch.setattr(Benchmark, "fingerprint", lambda _, cell: f"recipe of {cell.system}")
 
-    def train(cell: paper.Cell) -> dict[str, Any]:
+    def train(benchmark: Benchmark, cell: Cell) -> dict[str, Any]:
         if len(trained) == 2:
             raise KeyboardInterrupt
         trained.append(cell)
-        return record(cell[1], cell[2], -6.0, recipe=f"recipe of {cell[1]}")
+        return record(cell.system, cell.seed, -6.0, recipe=benchmark.fingerprint(cell))
 
-    monkeypatch.setattr(paper, "_trained", train)
+    monkeypatch.setattr(Benchmark, "trained", train)
     command = ["paper", "--quick", "--results", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", command)
     with pytest.raises(KeyboardInterrupt):
@@ -67,7 +68,7 @@ def test_a_run_that_was_broken_off_goes_on(
     assert trained[0] not in first
     assert "RSPF 3" in capsys.readouterr().out
     trained.clear()
-    monkeypatch.setattr(paper, "_fingerprint", lambda cell: f"another {cell[1]}")
+    monkeypatch.setattr(Benchmark, "fingerprint", lambda _, cell: f"another {cell.system}")
     with pytest.raises(KeyboardInterrupt):
         paper.main()  # recipes have changed: all is trained again
     assert len(trained) == 2
