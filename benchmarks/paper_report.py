@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from statistics import mean
 from typing import Any
 
+from benchmarks.markdown import table
 from benchmarks.paper_figures import DATASETS, NAMES, SIZES, TEST, TRAIN, figure
 
 Records = Sequence[dict[str, Any]]
@@ -74,11 +75,6 @@ def report(records: Records, picture: str | None = None) -> str:
 Cells = dict[tuple[str, str], list[dict[str, Any]]]
 
 
-def _lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
-
-
 def _table(
     title: str,
     systems: Sequence[str],
@@ -104,7 +100,7 @@ def _table(
 
 def _by_system(title: str, systems: Sequence[str], cell: Callable[[str, str], str]) -> str:
     rows = [[NAMES[s], *(cell(s, data) for data in DATASETS)] for s in systems]
-    return f"## {title}\n\n{_lines(['', *DATASETS.values()], rows)}"
+    return f"## {title}\n\n{table(['', *DATASETS.values()], rows)}"
 
 
 def _sizes(cells: Cells) -> str:
@@ -162,4 +158,4 @@ def _everything(records: Records) -> str:
         )
     total = sum(r["seconds"] for r in records) / 60
     title = f"<details><summary>Every run ({len(records)}, {total:.0f} minutes in all)</summary>"
-    return f"{title}\n\n{_lines(head, rows)}\n</details>\n"
+    return f"{title}\n\n{table(head, rows)}\n</details>\n"

@@ -26,8 +26,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SPECS = ROOT / "specs"
 SHARED = ROOT.parent / "shared/data"
 RECIPES = sorted(p.relative_to(SPECS).with_suffix("").as_posix() for p in SPECS.rglob("*.yaml"))
-SMALL = [name for name in RECIPES if not name.startswith("paper/")]
+SMALL = [name for name in RECIPES if not name.startswith(("paper/", "best/"))]
 PAPER = [name for name in RECIPES if name.startswith("paper/")]
+BEST = [name for name in RECIPES if name.startswith("best/")]
 CIRCUITS = sorted((SPECS / "circuits").glob("*.spn"))
 
 
@@ -113,6 +114,18 @@ def test_a_paper_spec_compiles(name: str) -> None:
     model = spnc.compile(spec(name), ["forest.0.count=2"])
     assert model.name == recipe.model
     assert model.program.facts()["sums"] > 0
+
+
+@pytest.mark.parametrize("name", BEST)
+def test_a_recipe_for_the_best_density_trains(name: str) -> None:
+    """With few points and steps: how good it is, `benchmarks.best` says."""
+    recipe = recipe_of(spec(name))
+    if not is_available(recipe.data):
+        pytest.skip(f"{recipe.data.source} is not on this machine; set SPNC_DATA")
+    small = ["count=1", "points=8", "steps=4", "settling=2"]
+    settings = [f"forest.0.{setting}" for setting in small]
+    run = spnc.train(spec(name), ["optimizer.max_iterations=1", *settings])
+    assert np.isfinite(run.scores["valid"].average)
 
 
 LINKED = {

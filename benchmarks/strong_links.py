@@ -1,0 +1,95 @@
+"""Do residual links pay when the components are good?
+
+    python -m benchmarks.strong_links [--datasets a,b] [--systems a,b] [--seeds N]
+
+The forests of ten hidden Chow-Liu trees (specs/paper/*-hclt10.yaml), each with the links of every
+strategy and without, with the same components and seeds. What came out is in
+benchmarks/results/strong_links.json and, as a table, in strong_links.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean, stdev
+
+from benchmarks.markdown import table
+from benchmarks.paper_figures import DATASETS
+from benchmarks.runs import ROOT, SEEDS, Benchmark, Cell, Record, Results, chosen, parser_for
+from benchmarks.steps import Steps
+
+# The links of each system; `none` is what the others are compared with.
+SYSTEMS = {
+    "none": ["residual=none"],
+    "greedy-bfs": ["residual=greedy-bfs"],
+    "informed": ["residual=informed", "residual.judge=valid"],
+    "best-gain": ["residual=best-gain"],
+}
+
+_HEAD = """# Residual links on strong components
+
+Written by `python -m benchmarks.strong_links`. Forests of ten hidden Chow-Liu trees; what links
+add to the average log-likelihood of the test rows, in nats, with the same components and seed:
+mean over seeds, and the standard error of that mean. **Bold**: above zero by two standard errors.
+"""
+
+
+def _spec(cell: Cell) -> Path:
+    return ROOT / "specs" / "paper" / f"{cell.data}-hclt10.yaml"
+
+
+def _settings(cell: Cell) -> list[str]:
+    return [f"seed={cell.seed}", *SYSTEMS[cell.system]]
+
+
+STRONG_LINKS = Benchmark("strong_links", _spec, _settings)
+
+
+def main() -> int:
+    """Train what is missing, then write the table."""
+    parser = parser_for("strong_links", __doc__, tuple(SYSTEMS))
+    arguments = parser.parse_args()
+    cells = [
+        Cell(data, system, seed)
+        for seed in range(arguments.seeds or SEEDS)
+        for system in chosen(parser, arguments.systems, tuple(SYSTEMS))
+        for data in chosen(parser, arguments.datasets, tuple(DATASETS))
+    ]
+    steps = Steps()
+    results = Results(STRONG_LINKS, arguments.results, report)
+    results.complete(cells, steps)
+    print(results.write())
+    print(f"{results.markdown}: {steps.done() / 60:.1f} min")
+    return 0
+
+
+def report(records: Sequence[Record]) -> str:
+    """What each strategy adds, by dataset."""
+    found = {(r["system"], r["data"], r["seed"]): r for r in records}
+
+    def plain(data: str) -> str:
+        own = [r["test"] for r in records if (r["system"], r["data"]) == ("none", data)]
+        return f"{mean(own):.3f}" if own else ""
+
+    def cell(system: str, data: str) -> str:
+        gains, grown = [], []
+        for (name, where, seed), r in found.items():
+            base = found.get(("none", data, seed))
+            if (name, where) == (system, data) and base is not None:
+                gains.append(r["test"] - base["test"])
+                grown.append(r["edges"] / base["edges"])
+        if not gains:
+            return ""
+        error = stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else 0.0
+        text = f"{mean(gains):+.4f}"
+        text = f"**{text}**" if mean(gains) > 2 * error and len(gains) > 1 else text
+        return f"{text} ± {error:.4f}<br>{mean(grown) - 1:+.0%} edges"
+
+    rows = [["none", *map(plain, DATASETS)]]
+    rows += [[s, *(cell(s, data) for data in DATASETS)] for s in SYSTEMS if s != "none"]
+    return f"{_HEAD}\n{table(['links', *DATASETS.values()], rows)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
