@@ -27,7 +27,9 @@ from spnc.lower import lower
 from spnc.mutual_information import mutual_information
 from spnc.program import LeafTable, Parameters, Program, Segment
 from spnc.queries.pairwise import pair_probabilities
+from spnc.queries.sample import sample
 from spnc.registry import BACKENDS
+from spnc.streams import stream
 
 FORMAT = "spnc-model"
 VERSION = 1
@@ -77,6 +79,10 @@ class Model:
         On the diagonal is zero. `progress` is told how many queries are done.
         """
         return mutual_information(pair_probabilities(self.engine, self.parameters, progress))
+
+    def sample(self, rows: int, seed: int = 0) -> NDArray[np.float64]:
+        """So many rows drawn from the model, `[row, column]`; the same seed, the same rows."""
+        return sample(self.program, self.parameters, rows, stream(seed, "sample"))
 
     def graph(self) -> Graph:
         """The circuit as a graph."""

@@ -70,6 +70,11 @@ class RunFolder:
         return self.path / "search.json"
 
     @property
+    def report(self) -> Path:
+        """The page about the run, if one was written."""
+        return self.path / "report.html"
+
+    @property
     def checkpoint(self) -> Path:
         """Where training stands, while it runs."""
         return self.path / "checkpoint.safetensors"
@@ -108,7 +113,7 @@ class RunFolder:
     def clear(self, *, keep_checkpoint: bool) -> None:
         """Make the folder; what an earlier run left there is removed, so that no file is of it."""
         self.path.mkdir(parents=True, exist_ok=True)
-        old = [self.model, self.metrics, self.history, self.tries, self.search]
+        old = [self.model, self.metrics, self.history, self.tries, self.search, self.report]
         old += self.path.glob(BEST)
         for file in old if keep_checkpoint else [*old, self.checkpoint]:
             file.unlink(missing_ok=True)

@@ -25,6 +25,7 @@ COMMANDS = (
     "evaluate",
     "inspect",
     "plot",
+    "report",
     "format",
     "data",
     "explain",

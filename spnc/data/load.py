@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spnc.data.arrays import WHOLE
 from spnc.data.columns import typed_columns, warn_of_dull_columns
@@ -148,10 +149,7 @@ def _split(whole: Table, options: DataOptions, sink: Sink) -> dict[str, Table] |
     """The rows shuffled and cut by the fractions; without fractions all are for training."""
     if options.split is None:
         return {"train": whole}
-    seed = np.random.SeedSequence(options.split_seed)
-    order = np.random.default_rng(seed).permutation(whole.rows)
-    bounds = np.rint(np.cumsum(options.split) * whole.rows).astype(int).clip(0, whole.rows)
-    parts = np.split(order, bounds[:-1])
+    parts = split_rows(options.split, options.split_seed, whole.rows)
     tables: dict[str, Table] = {}
     complete = True
     for name, fraction, rows in zip(SPLITS, options.split, parts, strict=True):
@@ -164,6 +162,14 @@ def _split(whole: Table, options: DataOptions, sink: Sink) -> dict[str, Table] |
             hint = "give it a larger fraction, or 0 to leave it out"
             sink.error("E306", message, options.span_of("split"), help=hint)
     return tables if complete else None
+
+
+def split_rows(fractions: Sequence[float], split_seed: int, rows: int) -> list[NDArray[np.int64]]:
+    """Which of so many rows, counted from zero, a fractional split gives to each part."""
+    seed = np.random.SeedSequence(split_seed)
+    order = np.random.default_rng(seed).permutation(rows)
+    bounds = np.rint(np.cumsum(fractions) * rows).astype(int).clip(0, rows)
+    return np.split(order, bounds[:-1])
 
 
 def _warn(found: Found, tables: Mapping[str, Table], columns: Sequence[Column], sink: Sink) -> None:

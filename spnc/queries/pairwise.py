@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,23 @@ PIECE_ROWS = 1 << 14  # a piece takes less than a second even of large circuits
 
 
 def pair_probabilities(
-    engine: Engine, parameters: Parameters, progress: Progress | None = None
+    engine: Engine,
+    parameters: Parameters,
+    progress: Progress | None = None,
+    columns: Sequence[int] | None = None,
 ) -> PairCounts:
     """p(column i has state a, column j has state b), as the counts of one row of the model.
+
+    With `columns`, only of these, in this order.
 
     Only states above 0 are asked for, each one alone and each two of different columns: of
     binary columns one query per pair in place of four. What has a state 0 in it follows from
     the sums, with an error of rounding in proportion to the sum: probabilities far below it are
     not exact in all their digits, which no mutual information can tell.
     """
-    sizes = np.array([column.states for column in engine.program.columns])
+    every = engine.program.columns
+    asked_for = np.arange(len(every)) if columns is None else np.asarray(columns, dtype=np.int64)
+    sizes = np.array([every[i].states for i in asked_for.tolist()])
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     zeros = offsets[:-1]
     asked = np.setdiff1d(np.arange(offsets[-1]), zeros)
@@ -34,11 +41,11 @@ def pair_probabilities(
     owners = np.repeat(np.arange(len(sizes)), sizes - 1)
     states = asked - offsets[owners]
     done, total = 0, int(_seconds(owners).sum())
-    for first, second in _pairs(owners, len(sizes)):
-        values = np.full((len(first), len(sizes)), np.nan)
+    for first, second in _pairs(owners, len(every)):
+        values = np.full((len(first), len(every)), np.nan)
         rows = np.arange(len(first))
-        values[rows, owners[first]] = states[first]
-        values[rows, owners[second]] = states[second]
+        values[rows, asked_for[owners[first]]] = states[first]
+        values[rows, asked_for[owners[second]]] = states[second]
         found = engine.log_likelihood(parameters, engine.load(Table(values), once=True))
         joint[asked[first], asked[second]] = joint[asked[second], asked[first]] = np.exp(found)
         done += len(first)

@@ -1,0 +1,75 @@
+"""Rows drawn from a model: from the root down, one child at each sum, one state at each leaf."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spnc.program import Floats, Ints, LeafTable, Parameters, Program, Segment
+
+
+def sample(program: Program, parameters: Parameters, rows: int, rng: np.random.Generator) -> Floats:
+    """So many independent rows of the model's distribution, `[row, column]`; no cell is missing.
+
+    Ancestral sampling, segment by segment and all rows at once: a sum passes a row on to one child
+    with the probability of its weight, a product to all of its children, a leaf draws the state of
+    its column. Children of a product have no column in common, so a row comes to a node once at
+    most. Chances are exact to about 1e-11; what has probability zero is never drawn.
+    """
+    values = np.empty((rows, len(program.columns)))
+    firsts = np.array([t.first for t in program.leaves] + [s.first for s in program.segments])
+    waiting: list[list[tuple[Ints, Ints]]] = [[] for _ in firsts]  # (node, row) by place
+
+    def send(nodes: Ints, own: Ints) -> None:
+        places = np.searchsorted(firsts, nodes, side="right") - 1
+        order = np.argsort(places, kind="stable")
+        bounds = np.searchsorted(places[order], np.arange(len(firsts) + 1))
+        for place in np.unique(places).tolist():
+            part = order[bounds[place] : bounds[place + 1]]
+            waiting[place].append((nodes[part], own[part]))
+
+    send(np.full(rows, program.root), np.arange(rows))
+    for i in reversed(range(len(program.segments))):
+        arrived = waiting[len(program.leaves) + i]
+        if not arrived:
+            continue
+        nodes, own = (np.concatenate(part) for part in zip(*arrived, strict=True))
+        segment = program.segments[i]
+        places = nodes - segment.first
+        if segment.is_sum:
+            weights = parameters.weights[segment.slots]
+            send(segment.children[_one_edge(segment, weights, places, rng)], own)
+        else:
+            send(*_all_children(segment, places, own))
+    for arrived, leaf, table in zip(waiting, program.leaves, parameters.tables, strict=False):
+        if arrived:
+            nodes, own = (np.concatenate(part) for part in zip(*arrived, strict=True))
+            places = nodes - leaf.first
+            values[own, leaf.variables[places]] = _states(leaf, table, places, rng)
+    return values
+
+
+def _one_edge(segment: Segment, weights: Floats, sums: Ints, rng: np.random.Generator) -> Ints:
+    """An edge of each of these sums, by the weights."""
+    ends = np.cumsum(weights)
+    before = np.concatenate([[0.0], ends])
+    low, high = before[segment.starts[sums]], before[segment.starts[sums + 1]]
+    # Below the end even when rounded, so that the last edge is one that has a weight.
+    at = np.minimum(low + rng.random(len(sums)) * (high - low), np.nextafter(high, -np.inf))
+    edges: Ints = np.searchsorted(ends, at, side="right")
+    return edges
+
+
+def _all_children(segment: Segment, products: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """The children of each of these products, each with the row that goes there."""
+    counts = np.diff(segment.starts)[products]
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    children = segment.children[np.repeat(segment.starts[products], counts) + within]
+    return children, np.repeat(rows, counts)
+
+
+def _states(leaf: LeafTable, table: Floats, leaves: Ints, rng: np.random.Generator) -> Ints:
+    """A state of each of these leaves."""
+    ends = np.cumsum(leaf.kind.probabilities(table, leaf.states), axis=1)
+    ends /= ends[:, -1:]
+    drawn: Ints = (rng.random(len(leaves))[:, None] >= ends[leaves, :-1]).sum(axis=1)
+    return drawn

@@ -1,0 +1,105 @@
+"""How often each state of each column comes, in the rows and in the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spnc.data.dataset import Column, Table
+from spnc.program import Floats
+
+LEVEL = 0.05  # of the test whether a column is off by more than chance, over all columns
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A column in one split, beside the model's probabilities."""
+
+    frequencies: Floats  # of the states, among the rows that have a value
+    rows: float  # that have a value
+    missing: float
+    divergence: float  # KL(frequencies || model), in nats
+    beyond_chance: bool  # whether rows drawn from the model would hardly ever differ as much
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFit:
+    """A column: what the model expects, and what each split has."""
+
+    column: Column
+    model: Floats
+    observed: Mapping[str, Observed]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnsFit:
+    """All columns. `independent` is each split's average log-likelihood if columns were so.
+
+    That is of a model which has the smoothed frequencies of the training rows and nothing else:
+    what every model should beat.
+    """
+
+    columns: Sequence[ColumnFit]
+    independent: Mapping[str, float]
+
+
+def columns_fit(
+    columns: Sequence[Column], model: Sequence[Floats], splits: Mapping[str, Table]
+) -> ColumnsFit:
+    """Every column of every split, beside the model's own probabilities of its states.
+
+    A column is off by more than chance if the likelihood-ratio test says so at the level 0.05,
+    divided by the number of columns, so that among columns that all fit one is rarely named.
+    """
+    from scipy.stats import chi2
+
+    counts = {name: _counts(columns, table) for name, table in splits.items()}
+    fits = []
+    for i, column in enumerate(columns):
+        limit = float(chi2.isf(LEVEL / len(columns), column.states - 1))
+        observed = {}
+        for name, table in splits.items():
+            own = counts[name][i]
+            rows = float(own.sum())
+            frequencies = own / rows if rows > 0.0 else np.full(column.states, np.nan)
+            divergence = kl(frequencies, model[i]) if rows > 0.0 else 0.0
+            observed[name] = Observed(
+                frequencies,
+                rows,
+                float(table.weights.sum()) - rows,
+                divergence,
+                2.0 * rows * divergence > limit,
+            )
+        fits.append(ColumnFit(column, model[i], observed))
+    return ColumnsFit(fits, _independent(counts, splits))
+
+
+def kl(observed: Floats, model: Floats) -> float:
+    """KL(observed || model) in nats; infinite where something came that the model rules out."""
+    some = observed > 0.0
+    with np.errstate(divide="ignore"):
+        terms = observed[some] * (np.log(observed[some]) - np.log(model[some]))
+    return max(0.0, float(terms.sum()))
+
+
+def _counts(columns: Sequence[Column], table: Table) -> list[Floats]:
+    found = [np.zeros(column.states) for column in columns]
+    for piece in table.pieces():
+        for i, column in enumerate(columns):
+            for state in range(column.states):
+                found[i][state] += piece.weights[piece.values[:, i] == state].sum()
+    return found
+
+
+def _independent(
+    counts: Mapping[str, list[Floats]], splits: Mapping[str, Table]
+) -> dict[str, float]:
+    base = counts.get("train") or next(iter(counts.values()))
+    logs = [np.log((own + 1.0) / (own.sum() + len(own))) for own in base]
+    return {
+        name: float(sum(own @ log for own, log in zip(counts[name], logs, strict=True)))
+        / float(table.weights.sum())
+        for name, table in splits.items()
+    }

@@ -1,0 +1,79 @@
+"""Everything that the page about a run says, computed from the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from spnc.program import Program
+from spnc.queries.marginals import column_probabilities
+from spnc.report.facts.circuit import Circuit, circuit_facts
+from spnc.report.facts.columns import ColumnsFit, columns_fit
+from spnc.report.facts.images import Shape
+from spnc.report.facts.pairs import Pairs, pairs_fit
+from spnc.report.facts.reading import Run
+from spnc.report.facts.rows import RowsFit, rows_fit, some_rows
+from spnc.report.facts.samples import Samples, samples_fit
+from spnc.watch import Watch
+
+# So many edges times rows are computed in some ten seconds, and in less than a minute.
+FEW, MANY = 1_000_000_000, 4_000_000_000
+LEAST_ROWS = 1_000
+_PAIR_CELLS = 100_000_000_000  # rows times pairs of states, to count the data's pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is known about a run; without its data the last ones are None."""
+
+    run: Run
+    shape: Shape | None  # if rows are pictures
+    circuit: Circuit
+    columns: ColumnsFit | None = None
+    pairs: Pairs | None = None
+    rows: RowsFit | None = None
+    samples: Samples | None = None
+
+
+def gather(run: Run, shape: Shape | None, watch: Watch) -> Facts:
+    """Ask the model and count the rows. The model's backend computes."""
+    model, recipe, dataset = run.model, run.recipe, run.dataset
+    program = model.program
+    components = None if recipe is None else sum(c.count for c in recipe.forest)
+    draws = None if recipe is None else recipe.residual.draws
+    if dataset is None:
+        watch.stage("looking at the circuit")
+        found = circuit_facts(program, model.parameters, None, components, draws)
+        return Facts(run, shape, found)
+
+    watch.stage("preparing the backend")
+    model.backend.prepare(program, watch.progress)
+
+    watch.stage("counting the flow")
+    rows, _ = some_rows(dataset.train, row_limit(program, FEW), "flow")
+    batch = model.engine.load(rows.distinct(), once=True)
+    counts = model.engine.expected_counts(model.parameters, batch)
+    circuit = circuit_facts(program, model.parameters, counts, components, draws)
+    circuit = replace(circuit, rows=rows.rows, all_rows=dataset.train.rows)
+
+    watch.stage("comparing columns")
+    marginals = column_probabilities(model.engine, model.parameters)
+    columns = columns_fit(model.columns, marginals, dataset.splits)
+
+    watch.stage("comparing pairs of columns")
+    states = sum(column.states for column in model.columns)
+    rows, _ = some_rows(dataset.train, max(LEAST_ROWS, _PAIR_CELLS // states**2), "pairs")
+    pairs = pairs_fit(model, rows.distinct(), dataset.train.rows, watch.progress)
+
+    watch.stage("looking for badly explained rows")
+    options = None if recipe is None else recipe.data
+    worst = rows_fit(model, dataset, options, row_limit(program, MANY), watch.progress)
+
+    watch.stage("drawing samples")
+    seed = int(run.metrics["seed"])
+    samples = samples_fit(model, dataset, max(0, seed))
+    return Facts(run, shape, circuit, columns, pairs, worst, samples)
+
+
+def row_limit(program: Program, budget: int) -> int:
+    """How many rows a circuit of this size is asked about at most."""
+    return max(LEAST_ROWS, budget // max(1, program.edges))

@@ -1,0 +1,64 @@
+"""Whether rows are pictures: columns that are pixels, and where each of them stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spnc.data.dataset import Column
+from spnc.diagnostics import Sink
+from spnc.program import Ints
+
+# Names that say so: pixel_3_4, px3x4, 3x4; or pixel0, pixel_17 and so on for a square.
+_GRID = re.compile(r"(?:(?:pixel|pix|px|image|img)[_ -]?(\d+)[_x,. -](\d+)|(\d+)x(\d+))", re.I)
+_COUNTED = re.compile(r"(?:pixel|pix|px)[_ -]?(\d+)", re.I)
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A picture of so many lines and columns of pixels; `places[column]` counts along the lines."""
+
+    height: int
+    width: int
+    places: Ints
+
+
+def shape_of(columns: Sequence[Column]) -> Shape | None:
+    """The shape that the names of the columns say, or None: numbers alone are no reason.
+
+    Either every name has a line and a column that together fill a rectangle, or the names count
+    pixels and there are as many as a square has.
+    """
+    names = [column.name.strip() for column in columns]
+    grid = [_GRID.fullmatch(name) for name in names]
+    if all(grid):
+        places = np.array([[int(g) for g in m.groups() if g] for m in grid if m])
+        places -= places.min(axis=0)
+        height, width = (int(n) + 1 for n in places.max(axis=0))
+        flat = places[:, 0] * width + places[:, 1]
+        full = height * width == len(names) == len(np.unique(flat))
+        return Shape(height, width, flat) if full and min(height, width) > 1 else None
+    counted = [_COUNTED.fullmatch(name) for name in names]
+    side = round(len(names) ** 0.5)
+    if all(counted) and side * side == len(names) and side > 1:
+        numbers = np.array([int(m[1]) for m in counted if m])
+        numbers -= numbers.min()
+        if len(np.unique(numbers)) == len(names) == numbers.max() + 1:
+            return Shape(side, side, numbers)
+    return None
+
+
+def asked_shape(height: int, width: int, columns: Sequence[Column], sink: Sink) -> Shape | None:
+    """The shape that was asked for, or None after reporting that the columns do not fill it."""
+    if height * width != len(columns):
+        sink.error(
+            "E604",
+            f"a picture of {height} by {width} has {height * width:,} pixels, "
+            f"and the model has {len(columns):,} columns",
+            help="give --image LINESxCOLUMNS whose product is the number of columns",
+        )
+        return None
+    return Shape(height, width, np.arange(len(columns)))

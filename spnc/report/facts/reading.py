@@ -1,0 +1,171 @@
+"""A finished run read back: its model, metrics, curve and lock file, and its data if it is here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spnc.data.dataset import Dataset
+from spnc.data.load import load
+from spnc.diagnostics import Diagnostic, Sink
+from spnc.history import History, read_history
+from spnc.lock import check_lock
+from spnc.model import Model, read_model
+from spnc.run import RunFolder
+from spnc.spec.read import read_recipe
+from spnc.spec.recipe import Recipe
+from spnc.textfile import read_source
+from spnc.watch import Watch
+
+_NUMBER = (int, float)
+_MAYBE = (int, float, type(None))
+# What of `metrics.json` the page says, and of which type it is.
+_WANTED: dict[str, Any] = {
+    "model": {"nodes": int, "edges": int, "layers": int, "parameters": int},
+    "optimizer": {"method": str, "iterations": int, "stopped": str, "kept": str},
+    "seconds": {"total": _NUMBER},
+    "backend": str,
+    "seed": int,
+}
+_PRUNE: dict[str, Any] = {"edges": {"before": int, "after": int}, "kept": str, "fits": list}
+_SPLIT = {"rows": int, "avg_ll": _MAYBE, "impossible_rows": int}
+_TRY = {
+    "try": int,
+    "values": dict,
+    "valid": _MAYBE,
+    "train": _MAYBE,
+    "edges": int,
+    "iterations": int,
+    "seconds": _NUMBER,
+    "chosen": bool,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished run. Without a `dataset`, `no_data` says why in a few words."""
+
+    path: Path
+    model: Model
+    metrics: dict[str, Any]
+    history: History
+    lock_text: str
+    recipe: Recipe | None
+    dataset: Dataset | None
+    no_data: str | None
+
+
+def read_run(path: Path, sink: Sink, watch: Watch, *, with_data: bool = True) -> Run | None:
+    """The run in a folder, or None after reporting why there is none to report on (E603).
+
+    Data that cannot be read is a warning (W601); data that is not what the run was made from is
+    the error that the lock file gives (E405), since everything said about it would be wrong.
+    """
+    watch.stage("reading the run")
+    folder = RunFolder(path, sink)
+    if not _is_finished(folder, sink):
+        return None
+    metrics = metrics_of(folder, sink)
+    history = read_history(path, sink)
+    model = read_model(folder.model, sink)
+    lock = read_source(folder.lock, sink)
+    if metrics is None or history is None or model is None or lock is None:
+        return None
+    recipe, dataset, trouble = _data(folder, watch, with_data=with_data)
+    wrong = [d for d in trouble if d.code == "E405"]
+    if wrong:
+        sink.diagnostics += wrong
+        return None
+    no_data = None if dataset is not None else "the page was asked for without it"
+    if dataset is not None and dataset.columns != model.columns:
+        dataset, no_data = None, "it has other columns than the model"
+    if trouble:
+        no_data = trouble[0].message
+    if no_data is not None and with_data:
+        notes = [f"{d.message} ({d.code})" for d in trouble] or [no_data]
+        sink.warning(
+            "W601",
+            "the page goes without what needs the data of the run",
+            where=str(folder.lock),
+            notes=notes,
+            help="bring the data back to where the lock file says, or give --no-data",
+        )
+    return Run(path, model, metrics, history, lock.text, recipe, dataset, no_data)
+
+
+def _is_finished(folder: RunFolder, sink: Sink) -> bool:
+    path = folder.path
+    if not path.is_dir():
+        found = "is a file" if path.exists() else "does not exist"
+        message, help = f"no run: `{path}` {found}", "give the folder that `spnc train` wrote"
+    elif not folder.lock.is_file():
+        message, help = f"`{path}` is no run folder", "give a folder that `spnc train` wrote"
+    elif not folder.model.is_file() or not folder.metrics.is_file():
+        message = f"the run in `{path}` is not finished"
+        help = (
+            f"go on with `spnc train {folder.lock} --out {path} --resume`; "
+            f"`spnc plot history {path}` shows how far it is"
+        )
+    else:
+        return True
+    sink.error("E603", message, where=str(path), help=help)
+    return False
+
+
+def metrics_of(folder: RunFolder, sink: Sink) -> dict[str, Any] | None:
+    """The metrics, if they are such as `spnc train` writes them."""
+    try:
+        found = json.loads(folder.metrics.read_text(encoding="utf-8"))
+        _expect(found, _WANTED, "metrics")
+        for name, split in found["splits"].items():
+            _expect(split, _SPLIT, name)
+        tries = found.get("search", {}).get("tries", [])
+        for one in tries:
+            _expect(one, _TRY, "a try")
+            if list(one["values"]) != list(tries[0]["values"]):
+                raise ValueError("its tries do not choose the same things")
+        if "prune" in found:
+            _expect(found["prune"], _PRUNE, "prune")
+            for fit in found["prune"]["fits"]:
+                _expect(fit, {"iterations": int}, "a fit")
+        if not all(isinstance(s, _NUMBER) for s in found["seconds"].values()):
+            raise ValueError("its seconds are not numbers")
+    except (OSError, LookupError, RecursionError, TypeError, ValueError, AttributeError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        sink.error(
+            "E603",
+            "the metrics of the run cannot be read",
+            where=str(folder.metrics),
+            notes=[f"there is no {reason}" if isinstance(error, KeyError) else reason],
+            help="the file was changed; train again",
+        )
+        return None
+    return found  # type: ignore[no-any-return]
+
+
+def _expect(found: Any, wanted: dict[str, Any], name: str) -> None:
+    for key, kind in wanted.items():
+        if isinstance(kind, dict):
+            _expect(found[key], kind, key)
+        elif not isinstance(found[key], kind):
+            raise TypeError(f"`{key}` of {name} is not what it should be")
+
+
+def _data(
+    folder: RunFolder, watch: Watch, *, with_data: bool
+) -> tuple[Recipe | None, Dataset | None, list[Diagnostic]]:
+    """The recipe and its data, as far as they can be read, and the errors that came up.
+
+    Nothing is downloaded. Warnings were given when the run was made.
+    """
+    own = Sink()
+    recipe = read_recipe(folder.lock, own)
+    if recipe is None or not with_data:
+        return recipe, None, [d for d in own.diagnostics if d.severity == "error"]
+    watch.stage("reading data")
+    dataset = load(recipe.data, own, offline=True, progress=watch.progress)
+    if dataset is not None:
+        check_lock(recipe, dataset, own)
+    return recipe, dataset, [d for d in own.diagnostics if d.severity == "error"]

@@ -1,0 +1,175 @@
+"""How well single rows are explained: their log-likelihoods, and the worst of them cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spnc.data.dataset import SPLITS, Dataset, Table
+from spnc.data.load import split_rows
+from spnc.data.options import DataOptions
+from spnc.data.progress import Progress
+from spnc.model import Model
+from spnc.program import Floats, Ints
+from spnc.queries.cells import cell_log_probabilities
+from spnc.streams import stream
+
+WORST = 12  # rows shown
+CELLS = 6  # of each, the most surprising
+BINS = 40
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a row: the column's place, the state, and log p(cell | the rest of the row).
+
+    The last is None where the rest alone is impossible.
+    """
+
+    column: int
+    state: int
+    log_probability: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class BadRow:
+    """A badly explained row. `number` counts from one, in the file or in the split."""
+
+    number: int
+    times: int  # that the same row comes
+    log_likelihood: float
+    values: Floats
+    cells: Sequence[Cell]  # most surprising first
+    surprise: Floats  # -log p(cell | the rest) of every cell; NaN where it is missing
+
+
+@dataclass(frozen=True, eq=False)
+class RowsFit:
+    """Rows by log-likelihood. Densities are per nat, over `edges`; impossible rows are in none."""
+
+    split: str
+    looked_at: int
+    all_rows: int
+    numbered_in: str  # what row numbers count in
+    median: float
+    edges: Floats
+    densities: Mapping[str, Floats]
+    worst: Sequence[BadRow]
+
+
+def some_rows(table: Table, most: int, label: str) -> tuple[Table, Ints]:
+    """At most so many rows, the same ones every time, and where they stand in the table."""
+    rows = np.arange(table.rows)
+    if table.rows > most:
+        rows = np.sort(stream(0, "report", label).choice(table.rows, size=most, replace=False))
+        return Table(table.values[rows], table.weights[rows]), rows
+    return table, rows
+
+
+def log_likelihoods(model: Model, table: Table, progress: Progress | None = None) -> Floats:
+    """log p of every row, equal rows computed once."""
+    found, done = [np.empty(0)], 0
+    for piece in table.pieces():
+        distinct, inverse = piece.distinct_with_inverse()
+        batch = model.engine.load(distinct, once=True)
+        found.append(model.engine.log_likelihood(model.parameters, batch)[inverse])
+        done += piece.rows
+        if progress is not None:
+            progress("rows", done, table.rows)
+    return np.concatenate(found)
+
+
+def rows_fit(
+    model: Model,
+    dataset: Dataset,
+    options: DataOptions | None,
+    most: int,
+    progress: Progress | None = None,
+) -> RowsFit:
+    """The rows of the last split there is (test, else valid, else train), and the worst of them."""
+    split = [name for name in SPLITS if name in dataset.splits][-1]
+    scored: dict[str, Floats] = {}
+    for name in dict.fromkeys([split, "train"]):
+        if name in dataset.splits:
+            table, at = some_rows(dataset.splits[name], most, name)
+            scored[name] = log_likelihoods(model, table, progress)
+            if name == split:
+                rows, places = table, at
+    numbers, where = _numbers(dataset, options, split)
+    edges, densities = _histogram(scored)
+    return RowsFit(
+        split,
+        rows.rows,
+        dataset.splits[split].rows,
+        where,
+        float(np.median(scored[split])),
+        edges,
+        densities,
+        _worst(model, rows, scored[split], numbers[places], progress),
+    )
+
+
+def _worst(
+    model: Model, table: Table, found: Floats, numbers: Ints, progress: Progress | None
+) -> list[BadRow]:
+    """The distinct rows with the lowest log-likelihood; of equal ones the first in the file."""
+    distinct, inverse = table.distinct_with_inverse()
+    first = np.full(distinct.rows, np.iinfo(np.int64).max)
+    np.minimum.at(first, inverse, numbers)
+    own = np.empty(distinct.rows)
+    own[inverse] = found
+    order = np.lexsort((first, own))[:WORST]
+    values = distinct.values[order]
+    cells = cell_log_probabilities(model.engine, model.parameters, values, progress)
+    times = np.bincount(inverse, minlength=distinct.rows)
+    return [
+        BadRow(
+            int(first[n]),
+            int(times[n]),
+            float(own[n]),
+            values[k],
+            _surprising(values[k], cells[k]),
+            -cells[k],
+        )
+        for k, n in enumerate(order.tolist())
+    ]
+
+
+def _surprising(row: Floats, cells: Floats) -> list[Cell]:
+    """The cells that the rest of the row would have had least; of none is known, none."""
+    order = np.argsort(np.where(np.isnan(cells), np.inf, cells), kind="stable")[:CELLS]
+    return [
+        Cell(int(i), int(row[i]), float(cells[i])) for i in order.tolist() if not np.isnan(cells[i])
+    ]
+
+
+def _numbers(dataset: Dataset, options: DataOptions | None, split: str) -> tuple[Ints, str]:
+    """The number of each row of a split, from one on; in the source, if fractions cut it."""
+    rows = dataset.splits[split].rows
+    if options is not None and options.split is not None and options.source is not None:
+        total = sum(table.rows for table in dataset.splits.values())
+        parts = split_rows(options.split, options.split_seed, total)
+        own = dict(zip(SPLITS, parts, strict=True))[split]
+        if len(own) == rows:
+            return own + 1, dataset.name
+    names = {"train": "training", "valid": "validation"}
+    return np.arange(rows) + 1, f"the {names.get(split, split)} rows"
+
+
+def _histogram(scored: Mapping[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
+    """Densities over common bins; a thousandth of the rows may lie outside, at either end."""
+    finite = {name: v[np.isfinite(v)] for name, v in scored.items()}
+    every = np.concatenate([np.empty(0), *finite.values()])
+    if not len(every):
+        return np.array([-1.0, 0.0]), {name: np.zeros(1) for name in scored}
+    low, high = (float(q) for q in np.quantile(every, [0.001, 0.999]))
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, BINS + 1)
+    width = edges[1] - edges[0]
+    return edges, {
+        name: np.histogram(v, edges)[0] / (max(1, len(scored[name])) * width)
+        for name, v in finite.items()
+    }

@@ -1,0 +1,1 @@
+"""The page about a run: facts in, one HTML text out; one section, one file."""

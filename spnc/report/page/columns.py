@@ -1,0 +1,188 @@
+"""How often each column's states come: observed and modelled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from spnc.diagnostics import counted
+from spnc.program import Floats
+from spnc.report.facts.columns import ColumnFit, ColumnsFit
+from spnc.report.facts.gather import Facts
+from spnc.report.page.html import Html, brief, clipped, el, number, percent
+from spnc.report.page.matrix import shades
+from spnc.report.page.parts import Cell, Section, legend, table
+from spnc.report.page.summary import words
+
+MOST = 2000  # columns in the table, the worst ones
+
+
+def section(facts: Facts) -> Section | None:
+    """A sortable table with a small picture per column."""
+    fit = facts.columns
+    if fit is None or facts.rows is None:
+        return None
+    judged = facts.rows.split
+    others = [name for name in ("train",) if name != judged and name in fit.independent]
+    ordered = sorted(fit.columns, key=lambda c: -c.observed[judged].divergence)
+    shown = ordered[:MOST]
+    many = any(c.column.states > 2 for c in fit.columns)
+    missing = any(c.observed[judged].missing for c in fit.columns)
+    rows = [_row(column, judged, others, many, missing) for column in shown]
+    head = [
+        "column",
+        "all states" if many else "share of state 1",
+        *(["state"] if many else []),
+        "model",
+        words(judged),
+        "difference",
+        *(words(name) for name in others),
+        "divergence, nats",
+        "beyond chance",
+        *(["missing"] if missing else []),
+    ]
+    caption = f"Shares of states, worst first by divergence of {words(judged)} rows from the model"
+    note = None
+    if len(ordered) > MOST:
+        note = f"The {MOST:,} of {len(ordered):,} columns that fit worst are listed."
+    body = el(
+        "div",
+        _as_pictures(facts, judged) if facts.shape is not None else None,
+        legend([("box f1", f"{words(judged)} rows"), ("stroke", "model")]),
+        table(head, rows, caption=caption, left=2, sortable=True),
+        el(
+            "p",
+            "The divergence is Kullback and Leibler’s, of the rows’ shares from the model’s. A "
+            "column is beyond chance if a likelihood-ratio test says so, at a level of 5 % over "
+            "all columns together. "
+            + ("The state shown is the one furthest off; of two states, state 1." if many else ""),
+            class_="note",
+        ),
+    )
+    return Section("columns", "Column by column", _finding(fit, judged), body, note)
+
+
+def _finding(fit: ColumnsFit, judged: str) -> str:
+    off = [c for c in fit.columns if c.observed[judged].beyond_chance]
+    worst = max(fit.columns, key=lambda c: c.observed[judged].divergence)
+    total = counted(len(fit.columns), "column")
+    if len(fit.columns) == 1:
+        how = "beyond" if off else "no more than by"
+        said = f"The {words(judged)} rows differ from the model {how} chance"
+    elif not off:
+        said = f"In none of {total} do {words(judged)} rows differ from the model beyond chance"
+    else:
+        said = (
+            f"In {len(off):,} of {total} {words(judged)} rows differ from the model beyond chance"
+        )
+    state = furthest(worst, judged)
+    seen, own = worst.observed[judged].frequencies[state], float(worst.model[state])
+    return (
+        f"{said}; furthest off is {clipped(worst.column.name, 40)}, whose state {state} has "
+        f"{percent(float(seen))} of the rows and {percent(own)} in the model."
+    )
+
+
+def furthest(column: ColumnFit, split: str) -> int:
+    """The state whose share is furthest off; 1 of a binary column."""
+    if column.column.states == 2:
+        return 1
+    apart = np.abs(column.observed[split].frequencies - column.model)
+    return 0 if np.isnan(apart).all() else int(np.nanargmax(apart))
+
+
+def _as_pictures(facts: Facts, judged: str) -> Html:
+    """The mean state of every pixel: in the rows, in the model, and how far they are apart."""
+    assert facts.columns is not None
+    assert facts.shape is not None
+    fits = facts.columns.columns
+
+    def mean(shares: Sequence[Floats]) -> Floats:
+        levels = [np.arange(len(s)) / max(1, len(s) - 1) for s in shares]
+        return np.array([float(s @ v) for s, v in zip(shares, levels, strict=True)])
+
+    seen = mean([np.nan_to_num(c.observed[judged].frequencies) for c in fits])
+    model = mean([c.model for c in fits])
+    apart = np.abs(seen - model)
+    most = float(apart.max())
+    shown = [
+        (f"{words(judged)} rows", seen, 1.0),
+        ("model", model, 1.0),
+        (f"difference, at most {percent(most)}", apart, most),
+    ]
+    entries = [
+        el("li", shades(v, facts.shape, top, f"the mean of every pixel: {name}"), el("span", name))
+        for name, v, top in shown
+    ]
+    return el("ul", entries, class_="gallery three")
+
+
+def _row(
+    column: ColumnFit, judged: str, others: list[str], many: bool, missing: bool
+) -> list[object]:
+    state = furthest(column, judged)
+    seen = column.observed[judged]
+    own = float(column.model[state])
+    here = float(seen.frequencies[state])
+    apart = here - own
+
+    def share(value: float) -> Cell:
+        return Cell(number(100 * value, 1) + "\u202f%", _sort(value))
+
+    divergence = seen.divergence
+    return [
+        Cell(column.column.name, column.column.name),
+        Cell(_picture(column, judged), _sort(own)),
+        *([Cell(str(state), state)] if many else []),
+        share(own),
+        share(here),
+        Cell(("+" if apart > 0 else "") + number(100 * apart, 1), _sort(apart)),
+        *(share(float(column.observed[name].frequencies[state])) for name in others),
+        Cell(brief(divergence) if divergence > 5e-7 else "0", _sort(divergence)),
+        Cell("yes" if seen.beyond_chance else "no", int(seen.beyond_chance)),
+        *([Cell(f"{seen.missing:,.0f}", seen.missing)] if missing else []),
+    ]
+
+
+def _picture(column: ColumnFit, split: str) -> Html:
+    """A bar for each state, and a stroke where the model stands; for two states, of state 1."""
+    seen, model = column.observed[split].frequencies, column.model
+    states = range(column.column.states) if column.column.states > 2 else range(1, 2)
+    states = states[:24]
+    drawn = []
+    if len(states) == 1:
+        x, at = (100 * float(np.nan_to_num(v[1])) for v in (seen, model))
+        drawn = [
+            el("rect", x=0, y=2, width=100, height=10, class_="paper"),
+            el("rect", x=0, y=2, width=x, height=10, class_="f1"),
+            el("rect", x=min(98.0, max(0.0, at - 1)), y=0, width=2, height=14, class_="stroke"),
+        ]
+    else:
+        wide = 100 / len(states)
+        most = max(float(np.nan_to_num(v).max()) for v in (seen, model)) or 1.0
+        for i in states:
+            tall, at = (13 * float(np.nan_to_num(v[i])) / most for v in (seen, model))
+            left = i * wide + wide * 0.12
+            drawn += [
+                el("rect", x=left, y=14 - tall, width=wide * 0.76, height=tall, class_="f1"),
+                el("rect", x=left, y=13.2 - at, width=wide * 0.76, height=1.6, class_="stroke"),
+            ]
+    said = "; ".join(
+        f"state {i}: {percent(float(seen[i]), 0)}, model {percent(float(model[i]), 0)}"
+        for i in states
+    )
+    return el(
+        "svg",
+        drawn,
+        viewBox="0 0 100 14",
+        role="img",
+        class_="mini",
+        aria_label=said,
+        data_tip=f"{clipped(column.column.name, 60)}: {said}",
+    )
+
+
+def _sort(value: float) -> float:
+    return round(value, 9) if math.isfinite(value) else 1e9

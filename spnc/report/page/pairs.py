@@ -1,0 +1,118 @@
+"""What every two columns say about each other: data below the diagonal, model above."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from spnc.report.facts.gather import Facts
+from spnc.report.facts.pairs import LISTED, Pair, Pairs
+from spnc.report.page.html import Html, brief, clipped, data, el, joined, number, percent
+from spnc.report.page.matrix import matrix, scale
+from spnc.report.page.parts import Section, figure, subheading, table
+
+NOTHING = 1e-9  # nats: a correlation of so little is one of rounding
+
+
+def section(facts: Facts) -> Section | None:
+    """The matrix, and the pairs that are strongest and furthest apart."""
+    pairs = facts.pairs
+    if pairs is None:
+        return None
+    n = len(pairs.names)
+    below = np.tri(n, k=-1, dtype=bool)
+    drawn = np.where(below, pairs.data, pairs.model)
+    np.fill_diagonal(drawn, np.nan)
+    top = float(np.nanmax(drawn))
+    words = _finding(pairs)
+    picture = el(
+        "div",
+        el("output", class_="readout", aria_live="polite"),
+        matrix(
+            f"Mutual information of every two columns. {words}",
+            drawn,
+            pairs.names,
+            top,
+            sides=("below the diagonal: data", "above the diagonal: model"),
+        ),
+        el("p", el("span", "Arrow keys move from cell to cell.", class_="hint needs-script")),
+        class_="plot square pairs",
+        tabindex="0",
+        role="group",
+        aria_label="Mutual information; arrow keys read it cell by cell",
+        data_source="pairs-data",
+    )
+    about = {
+        "names": [clipped(name, 60) for name in pairs.names],
+        "data": _upper(pairs.data),
+        "model": _upper(pairs.model),
+    }
+    caption = (
+        "Mutual information in nats; shades go by the square root. Where the model has learned "
+        "what the data shows, the picture is the same on both sides of the diagonal."
+    )
+    if pairs.by_chance > 0.0:
+        caption += (
+            f" In {pairs.rows:,} rows of independent columns, chance alone would make it "
+            f"{brief(pairs.by_chance)} on average."
+        )
+    if pairs.columns > n:
+        caption += f" The {n} of {pairs.columns:,} columns with the strongest pairs are shown."
+    if pairs.rows < pairs.all_rows:
+        caption += f" The data's values are from {pairs.rows:,} of {pairs.all_rows:,} rows."
+    body = joined(
+        scale(top, "nats"),
+        figure(picture, caption),
+        _tables(pairs),
+        data("pairs-data", about),
+    )
+    return Section("pairs", "What it knows of pairs of columns", words, body)
+
+
+def _finding(pairs: Pairs) -> str:
+    summary = pairs.summary
+    kept = summary["mean_model"] / summary["mean_empirical"] if summary["mean_empirical"] else None
+    if kept is None:
+        return "In the data no column says anything about another."
+    said = (
+        f"On average two columns share {brief(summary['mean_empirical'])} nats in the data and "
+        f"{brief(summary['mean_model'])} in the model ({percent(kept, 0)})"
+    )
+    if summary["correlation"] is not None and summary["mean_model"] > NOTHING:
+        said += f", with a correlation of {number(summary['correlation'], 3)} over pairs"
+    worst = pairs.missed[0]
+    names = " and ".join(clipped(pairs.names[i], 40) for i in (worst.first, worst.second))
+    doing = "misses most" if worst.model < worst.data else "overstates most"
+    return f"{said}; it {doing} between {names}."
+
+
+def _tables(pairs: Pairs) -> Html:
+    if pairs.summary["pairs"] <= LISTED:
+        return _table(pairs, "All pairs", pairs.strongest)
+    return el(
+        "div",
+        _table(pairs, "Strongest in the data", pairs.strongest),
+        _table(pairs, "Furthest apart", pairs.missed),
+        class_="pair",
+    )
+
+
+def _table(pairs: Pairs, title: str, some: Sequence[Pair]) -> Html:
+    rows = [
+        (
+            f"{clipped(pairs.names[p.first], 22)} – {clipped(pairs.names[p.second], 22)}",
+            brief(p.data),
+            brief(p.model),
+            brief(p.model - p.data),
+        )
+        for p in some
+    ]
+    head = ["columns", "data", "model", "difference"]
+    caption = f"{title}, in nats"
+    return el("div", subheading(title), table(head, rows, caption=caption, sortable=True))
+
+
+def _upper(values: np.ndarray) -> list[float]:
+    """What stands above the diagonal, line by line, in few digits."""
+    return [float(f"{v:.3g}") for v in values[np.triu_indices(len(values), k=1)].tolist()]

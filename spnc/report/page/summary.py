@@ -1,0 +1,115 @@
+"""The head of the page: how good the model is, and how large."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from spnc.diagnostics import counted
+from spnc.report.facts.gather import Facts
+from spnc.report.page.html import brief, duration, joined, number
+from spnc.report.page.parts import Section, table, tiles
+
+_NAMES = {"train": "training", "valid": "validation", "test": "test"}
+
+
+def words(split: str) -> str:
+    """A split's name in a sentence."""
+    return _NAMES.get(split, split)
+
+
+def section(facts: Facts) -> Section:
+    """Scores of all splits, beside those of independent columns; sizes and times."""
+    metrics = facts.run.metrics
+    splits: dict[str, Any] = metrics["splits"]
+    columns = len(facts.run.model.columns)
+    independent = facts.columns.independent if facts.columns is not None else {}
+    judged = [name for name in ("test", "valid", "train") if name in splits]
+    rows = []
+    for name, split in splits.items():
+        average = split["avg_ll"]
+        base = independent.get(name)
+        rows.append(
+            (
+                words(name),
+                f"{split['rows']:,}",
+                number(average, 4),
+                number(base, 4) if base is not None else "–",
+                number(None if average is None else -average / math.log(2) / columns, 3),
+                f"{split['impossible_rows']:,}",
+            )
+        )
+    head = [
+        "rows of",
+        "rows",
+        "average log-likelihood",
+        "if columns were independent",
+        "bits per column",
+        "impossible rows",
+    ]
+    body = joined(
+        tiles(_tiles(facts, judged, independent)),
+        table(head, rows, caption="How well each split is explained, in nats per row"),
+    )
+    return Section("summary", "Is it good?", _finding(facts, judged, independent), body)
+
+
+def _finding(facts: Facts, judged: Sequence[str], independent: Any) -> str:
+    splits = facts.run.metrics["splits"]
+    if not judged or splits[judged[0]]["avg_ll"] is None:
+        which = f"{words(judged[0])} row" if judged else "row"
+        return f"The model gives every {which} probability zero."
+    name = judged[0]
+    average = splits[name]["avg_ll"]
+    said = f"A {words(name)} row has a log-likelihood of {number(average)} nats on average"
+    if name in independent:
+        gain = average - independent[name]
+        if abs(gain) < 0.005:
+            said += ", as if all columns were independent"
+        else:
+            than = "better" if gain > 0 else "worse"
+            said += f", {number(abs(gain))} {than} than if all columns were independent"
+    train = splits.get("train", {}).get("avg_ll")
+    if name != "train" and train is not None:
+        gap = train - average
+        if gap > 0:
+            said += f"; training rows are {number(gap)} nats better"
+        else:
+            said += "; training rows are no better"
+    impossible = sum(split["impossible_rows"] for split in splits.values())
+    if impossible:
+        said += f". {impossible:,} rows have probability zero, and averages leave them out"
+    return said + "."
+
+
+def _tiles(facts: Facts, judged: Sequence[str], independent: Any) -> list[tuple[str, str, str]]:
+    metrics = facts.run.metrics
+    splits, size, seconds = metrics["splits"], metrics["model"], metrics["seconds"]["total"]
+    found = []
+    if judged and splits[judged[0]]["avg_ll"] is not None:
+        name = judged[0]
+        average = splits[name]["avg_ll"]
+        found.append((f"{words(name)} rows", number(average), "nats per row"))
+        if name in independent:
+            gain = average - independent[name]
+            found.append(("gain", _signed(gain), "nats over independence"))
+        train = splits.get("train", {}).get("avg_ll")
+        if name != "train" and train is not None:
+            found.append(("gap", number(train - average), "nats to training rows"))
+        columns = len(facts.run.model.columns)
+        choices = math.exp(-average / columns)
+        found.append(("perplexity", brief(choices), "equal choices per column"))
+    found.append(("edges", f"{size['edges']:,}", f"{size['parameters']:,} parameters"))
+    backend, seed = metrics["backend"], metrics["seed"]
+    search = metrics.get("search", {})
+    if isinstance(search.get("seconds"), int | float):
+        tries = counted(len(search["tries"]), "try", "tries")
+        found.append(("time", duration(search["seconds"]), f"for {tries} on {backend}"))
+    else:
+        found.append(("time", duration(seconds), f"on {backend}, seed {seed}"))
+    return found
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0 else "") + number(value)

@@ -1,0 +1,103 @@
+"""The tries of a search: a table, and pictures of what better cost."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from spnc.report.facts.gather import Facts
+from spnc.report.page.charts import Dot, scatter
+from spnc.report.page.html import Html, brief, clipped, el, joined, number
+from spnc.report.page.parts import Cell, Section, figure, table
+from spnc.spec.search import value_text
+from spnc.spec.space import short_names
+
+MOST = 1000  # tries in the table
+
+
+def section(facts: Facts) -> Section | None:
+    """All tries, the chosen one marked; None if there was no search."""
+    tries: list[dict[str, Any]] = facts.run.metrics.get("search", {}).get("tries", [])
+    if not tries:
+        return None
+    names = list(tries[0]["values"])
+    short = short_names(dict.fromkeys(names))
+    ordered = sorted(tries, key=lambda t: -_rank(t["valid"]))[:MOST]
+    rows = [
+        [
+            Cell(str(t["try"]), t["try"]),
+            *(Cell(clipped(_said(v), 40), _sort(v)) for v in t["values"].values()),
+            _number(t["valid"], 4),
+            _number(t["train"], 4),
+            Cell(f"{t['edges']:,}", t["edges"]),
+            Cell(str(t["iterations"]), t["iterations"]),
+            Cell(brief(t["seconds"]), t["seconds"]),
+        ]
+        for t in ordered
+    ]
+    head = ["try", *short, "valid", "train", "edges", "iterations", "seconds"]
+    marked = [i for i, t in enumerate(ordered) if t["chosen"]]
+    caption = "Tries, best on validation rows first; the chosen one is marked"
+    body = [table(head, rows, caption=caption, sortable=True, marked=marked)]
+    if len(tries) > 1:
+        pictures = [
+            _picture(tries, short, "seconds", "seconds"),
+            _picture(tries, short, "edges", "edges"),
+        ]
+        body.insert(0, el("div", pictures, class_="pair"))
+    return Section("tries", "What was tried", _finding(tries, short), joined(body))
+
+
+def _finding(tries: list[dict[str, Any]], short: list[str]) -> str:
+    chosen = next((t for t in tries if t["chosen"]), tries[0])
+    what = _choices(chosen, short)
+    others = [t["valid"] for t in tries if t is not chosen and t["valid"] is not None]
+    said = f"Of {len(tries):,} tries number {chosen['try']} was chosen ({what})"
+    if others and chosen["valid"] is not None:
+        ahead = chosen["valid"] - max(others)
+        said += f", {number(ahead, 4)} nats ahead of the next on validation rows"
+    return said + "."
+
+
+def _picture(tries: list[dict[str, Any]], short: list[str], key: str, label: str) -> Html:
+    dots = [
+        Dot(
+            float(t[key]),
+            float(t["valid"]),
+            f"try {t['try']}: valid {number(t['valid'], 4)}, {t[key]:,} {label}; "
+            + _choices(t, short),
+            bool(t["chosen"]),
+        )
+        for t in tries
+        if t["valid"] is not None
+    ]
+    if not dots:
+        return el("p", "No try gave its validation rows a positive probability.")
+    title = f"Validation log-likelihood against {label} of {len(dots)} tries; numbers in the table."
+    return figure(
+        scatter(title, dots, label, "validation log-likelihood"),
+        f"Validation rows against {label}; the diamond was chosen.",
+    )
+
+
+def _choices(one: dict[str, Any], short: list[str]) -> str:
+    """What a try has chosen, in one line."""
+    values = zip(short, one["values"].values(), strict=True)
+    return ", ".join(f"{name} = {clipped(_said(v), 40)}" for name, v in values)
+
+
+def _said(value: Any) -> str:
+    """A value of a choice as people write it."""
+    return json.dumps(value) if isinstance(value, dict | list) else value_text(value)
+
+
+def _number(value: float | None, digits: int) -> Cell:
+    return Cell(number(value, digits), -1e9 if value is None else value)
+
+
+def _rank(value: float | None) -> float:
+    return -1e300 if value is None else value
+
+
+def _sort(value: Any) -> float | str:
+    return value if isinstance(value, int | float) else str(value)

@@ -1,0 +1,168 @@
+"""A real browser for tests: Chromium without a window, spoken to through a pipe."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
+WHY_NOT = f"no browser is installed (looked for {', '.join(NAMES)})"
+_OPTIONS = (
+    "--headless",
+    "--no-sandbox",  # as root there is none
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+)
+
+
+class Tab:
+    """A page in the browser. `events` are what it told: console, errors, requests."""
+
+    def __init__(self, write: int, read: int) -> None:
+        self._write, self._read = write, read
+        self._last, self._rest = 0, b""
+        self._session: str | None = None
+        self.events: list[dict[str, Any]] = []
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+
+    def send(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Ask the browser for something, and wait for its answer."""
+        self._last += 1
+        message: dict[str, Any] = {"id": self._last, "method": method, "params": parameters}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._last:
+                assert "error" not in answer, answer["error"]
+                return answer["result"]  # type: ignore[no-any-return]
+            self.events.append(answer)
+
+    def open(
+        self, file: Path, *, script: bool = True, width: int = 1280, dark: bool = False
+    ) -> None:
+        """Load a file and wait until it is there."""
+        self.events.clear()
+        self.send("Emulation.setScriptExecutionDisabled", value=not script)
+        self.resize(width)
+        self.prefer("dark" if dark else "light")
+        self.send("Page.navigate", url=file.resolve().as_uri())
+        while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
+            self.events.append(self._next())
+
+    def resize(self, width: int, height: int = 900) -> None:
+        """Another size of the window."""
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def prefer(self, scheme: str) -> None:
+        """The colours that the system asks for."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.send("Emulation.setEmulatedMedia", features=features)
+
+    def ask(self, expression: str) -> Any:
+        """The value of an expression on the page."""
+        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def box(self, selector: str, block: str = "center") -> dict[str, float]:
+        """Where an element is in the window, once it has been scrolled there."""
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.ask(f"{found}.scrollIntoView({{block: '{block}', behavior: 'instant'}})")
+        sides = "(({x, y, width, height}) => ({x, y, width, height}))"
+        return self.ask(f"{sides}({found}.getBoundingClientRect())")  # type: ignore[no-any-return]
+
+    def press(self, key: str) -> None:
+        """A key, where the focus is."""
+        for kind in ("keyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key=key)
+
+    def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        """The mouse: `mouseMoved`, `mousePressed`, `mouseReleased` or `mouseWheel`."""
+        self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def picture(self, file: Path) -> None:
+        """What is in the window as a PNG."""
+        made = self.send("Page.captureScreenshot", format="png")
+        file.write_bytes(base64.b64decode(made["data"]))
+
+    def paper(self) -> bytes:
+        """The page as a PDF."""
+        return base64.b64decode(self.send("Page.printToPDF", printBackground=True)["data"])
+
+    def troubles(self) -> list[str]:
+        """Whatever the page complained about."""
+        self.ask("1")  # all that came before has been told then
+        bad = ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")
+        return [json.dumps(e["params"]) for e in self.events if e.get("method") in bad]
+
+    def requests(self) -> list[str]:
+        """The addresses that the page asked for."""
+        self.ask("1")
+        asked = [e for e in self.events if e.get("method") == "Network.requestWillBeSent"]
+        return [e["params"]["request"]["url"] for e in asked]
+
+    def _next(self) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            more = os.read(self._read, 1 << 20)
+            assert more, "the browser has gone"
+            self._rest += more
+        message, self._rest = self._rest.split(b"\0", 1)
+        return json.loads(message)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def browser(profile: Path) -> Iterator[Tab]:
+    """A browser with a tab, which ends with the block."""
+    assert BROWSER is not None
+    to_read, write = os.pipe()
+    read, to_write = os.pipe()
+    # The browser listens on the descriptor 3 and answers on 4; first both go out of the way.
+    ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 20) for end in (to_read, to_write)]
+    line = "import os, sys; os.dup2({}, 3); os.dup2({}, 4); os.execv(sys.argv[1], sys.argv[1:])"
+    command = [sys.executable, "-c", line.format(*ends), BROWSER, *_OPTIONS]
+    process = subprocess.Popen(
+        [*command, f"--user-data-dir={profile}"],
+        pass_fds=ends,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "HOME": str(profile)},
+    )
+    for end in (to_read, to_write, *ends):
+        os.close(end)
+    try:
+        yield Tab(write, read)
+    finally:
+        os.close(write)
+        os.close(read)
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        if process.poll() is None:
+            process.kill()
+            process.wait()

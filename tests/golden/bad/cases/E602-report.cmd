@@ -1,0 +1,2 @@
+spnc train cases/weather.yaml --out run
+spnc report run -o report

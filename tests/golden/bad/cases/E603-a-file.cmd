@@ -1,0 +1,1 @@
+spnc report shared/weather.spnc -o page.pdf --backend nump

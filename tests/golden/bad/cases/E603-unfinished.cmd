@@ -1,0 +1,2 @@
+spnc train cases/never.yaml --out run
+spnc report run

@@ -1,0 +1,69 @@
+"""HTML pages looked at without a browser: what is in them, and whether it is well put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+VOID = {"br", "hr", "img", "input", "link", "meta"}
+
+
+@dataclass(eq=False)
+class Element:
+    """An element, its texts and what is in it."""
+
+    tag: str
+    attributes: dict[str, str | None]
+    parent: Element | None = None
+    children: list[Element] = field(default_factory=list)
+    text: str = ""
+
+    def all(self, *tags: str) -> list[Element]:
+        """Every element of these kinds below, in order."""
+        found = []
+        for child in self.children:
+            if child.tag in tags:
+                found.append(child)
+            found += child.all(*tags)
+        return found
+
+    def words(self) -> str:
+        """All text in it."""
+        return self.text + "".join(child.words() for child in self.children)
+
+    def has(self, class_: str) -> bool:
+        """Whether it is of a class."""
+        return class_ in (self.attributes.get("class") or "").split()
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Element("", {})
+        self.at = self.root
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(set(names)) == len(names), f"<{tag}> has an attribute twice"
+        made = Element(tag, dict(attrs), self.at)
+        self.at.children.append(made)
+        if tag not in VOID:
+            self.at = made
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.at.tag == tag, f"</{tag}> closes <{self.at.tag}>"
+        assert self.at.parent is not None
+        self.at = self.at.parent
+
+    def handle_data(self, data: str) -> None:
+        self.at.text += data
+
+
+def read_page(text: str) -> Element:
+    """The page as elements; fails where one is not closed, or closed by another."""
+    assert text.startswith("<!DOCTYPE html>")
+    reader = _Reader()
+    reader.feed(text)
+    reader.close()
+    assert reader.at is reader.root, f"<{reader.at.tag}> is not closed"
+    return reader.root

@@ -1,0 +1,335 @@
+"""The page about a run in a real browser: it moves, it sorts, it can be read by everyone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spnc.cli import main
+from tests.browser import BROWSER, WHY_NOT, Tab, browser
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
+
+SPEC = """
+model: digits
+data: {source: builtin:digits, split: [0.7, 0.15, 0.15]}
+forest:
+  - {learner: extra-spn, count: 2, min_instances: 400, beta: {search: [0.3, 0.6]}}
+optimizer: {max_iterations: 12}
+backend: numpy
+"""
+ASIA = """
+model: asia
+data: {source: builtin:asia, split: [0.7, 0.15, 0.15]}
+forest:
+  - {learner: extra-spn, count: 2, min_instances: 300}
+optimizer: {max_iterations: 4}
+backend: numpy
+"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    found = {}
+    for name, spec in (("digits", SPEC), ("asia", ASIA)):
+        (folder / f"{name}.yaml").write_text(spec)
+        run = folder / name
+        assert main(["train", str(folder / f"{name}.yaml"), "--out", str(run), "--quiet"]) == 0
+        assert main(["report", str(run), "--quiet", "--backend", "numpy"]) == 0
+        found[name] = run / "report.html"
+    return found
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with browser(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture
+def page(tab: Tab, pages: dict[str, Path]) -> Tab:
+    tab.open(pages["digits"])
+    return tab
+
+
+@pytest.mark.parametrize("name", ["digits", "asia"])
+def test_nothing_goes_wrong_and_nothing_is_asked_for(
+    tab: Tab, pages: dict[str, Path], name: str
+) -> None:
+    tab.open(pages[name])
+    assert tab.troubles() == []
+    assert tab.requests() == [pages[name].resolve().as_uri()]
+
+
+# ---- sorting -------------------------------------------------------------------------------------
+
+
+def column(tab: Tab, number: int) -> list[float]:
+    """The values that the rows of the table of columns are sorted by."""
+    cells = f"#columns tbody tr > :nth-child({number})"
+    return [
+        float(v)
+        for v in tab.ask(f"[...document.querySelectorAll('{cells}')].map(c => c.dataset.value)")
+    ]
+
+
+def test_a_press_on_a_head_sorts_and_another_turns_it_round(page: Tab) -> None:
+    head = "document.querySelector('#columns thead th:nth-child(3)')"
+    assert page.ask(f"{head}.getAttribute('aria-sort')") is None
+    before = column(page, 3)
+    page.ask(f"{head}.querySelector('button').click()")
+    assert page.ask(f"{head}.getAttribute('aria-sort')") == "descending"
+    assert column(page, 3) == sorted(before, reverse=True) != before
+    page.ask(f"{head}.querySelector('button').click()")
+    assert page.ask(f"{head}.getAttribute('aria-sort')") == "ascending"
+    assert column(page, 3) == sorted(before)
+    page.ask("document.querySelector('#columns thead th:nth-child(4) button').click()")
+    assert page.ask("document.querySelectorAll('#columns th[aria-sort]').length") == 1
+
+
+def test_names_sort_as_words_with_numbers_in_them(page: Tab) -> None:
+    page.ask("document.querySelector('#columns thead th button').click()")
+    cells = "[...document.querySelectorAll('#columns tbody th')].map(c => c.textContent)"
+    names = page.ask(cells)
+    assert names == sorted(names, key=lambda n: [int(k) for k in re.findall(r"\d+", n)])
+
+
+def test_heads_can_be_reached_and_pressed_by_keyboard(page: Tab) -> None:
+    page.ask("document.querySelector('#tries thead th:nth-child(3) button').focus()")
+    page.send("Input.dispatchKeyEvent", type="keyDown", key="Enter", text="\r")
+    page.send("Input.dispatchKeyEvent", type="keyUp", key="Enter")
+    assert page.ask("document.querySelectorAll('#tries th[aria-sort]').length") == 1
+
+
+# ---- colours -------------------------------------------------------------------------------------
+
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+
+
+def test_the_page_follows_the_system_until_the_button_is_pressed(
+    tab: Tab, pages: dict[str, Path]
+) -> None:
+    tab.open(pages["digits"])
+    light = tab.ask(BACKGROUND)
+    tab.prefer("dark")
+    dark = tab.ask(BACKGROUND)
+    assert light != dark
+    tab.ask("document.querySelector('.theme').click()")
+    assert tab.ask(BACKGROUND) == light
+    assert tab.ask("document.querySelector('.theme').textContent") == "Dark"
+    tab.prefer("light")
+    tab.ask("document.querySelector('.theme').click()")
+    assert tab.ask(BACKGROUND) == dark
+    tab.ask("localStorage.removeItem('spnc-theme')")
+
+
+# The contrast of all text with what lies behind it, as WCAG 2 defines it; pictures too.
+CONTRAST = r"""
+(() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = (c) => {
+    const part = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    return 0.2126 * part(c[0]) + 0.7152 * part(c[1]) + 0.0722 * part(c[2]);
+  };
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const found = rgba(getComputedStyle(e).backgroundColor);
+      if (found[3] === 255) return found;
+    }
+    return [255, 255, 255, 255];
+  };
+  const bad = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || ["SCRIPT", "STYLE"].includes(e.tagName.toUpperCase())) continue;
+    if (!e.checkVisibility()) continue;
+    const style = getComputedStyle(e);
+    const colour = rgba(e.namespaceURI.includes("svg") ? style.fill : style.color);
+    const [a, b] = [light(colour), light(behind(e))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    const name = `${e.tagName} ${e.getAttribute("class")} ${e.textContent.slice(0, 30)}`;
+    if (ratio < 4.5) bad.push(`${name}: ${ratio}`);
+  }
+  return bad;
+})()
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["digits", "asia"])
+def test_all_text_stands_out_from_what_is_behind_it(
+    tab: Tab, pages: dict[str, Path], name: str, dark: bool
+) -> None:
+    tab.open(pages[name], dark=dark)
+    tab.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert tab.ask(CONTRAST) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_lines_and_bars_stand_out_from_the_page(
+    tab: Tab, pages: dict[str, Path], dark: bool
+) -> None:
+    tab.open(pages["digits"], dark=dark)
+    marks = CONTRAST.replace(
+        '"body *"', '".f1:not(.dot), .f2:not(.chosen), .f3, .curve, .kept, .ink"'
+    )
+    marks = marks.replace("if (!own ||", "if (").replace("ratio < 4.5", "ratio < 3")
+    marks = marks.replace(
+        'e.namespaceURI.includes("svg") ? style.fill',
+        'style.stroke !== "none" ? style.stroke : e.namespaceURI.includes("svg") ? style.fill',
+    ).replace(": style.color", ": style.backgroundColor")
+    marks = marks.replace("behind(e)", "behind(e.parentElement)")
+    assert tab.ask(marks) == []
+
+
+# ---- pictures that answer ------------------------------------------------------------------------
+
+
+def curve_box(tab: Tab) -> dict[str, float]:
+    return tab.box(".curves svg")
+
+
+def first_tick(tab: Tab) -> list[str]:
+    texts = "[...document.querySelectorAll('.curves .axes text')].map(t => t.textContent)"
+    return tab.ask(texts)  # type: ignore[no-any-return]
+
+
+READOUT = "document.querySelector('.curves .readout').textContent"
+RESET = "document.querySelector('.curves .reset').hidden"
+
+
+def test_the_curve_is_read_under_the_mouse(page: Tab) -> None:
+    box = curve_box(page)
+    page.mouse("mouseMoved", box["x"] + box["width"] - 20, box["y"] + 60)
+    said = page.ask(READOUT)
+    assert re.match(r"iteration 12: training rows \N{MINUS SIGN}[\d.]+, validation rows ", said)
+
+
+def test_dragging_zooms_and_the_button_goes_back(page: Tab) -> None:
+    box = curve_box(page)
+    whole = first_tick(page)
+    assert page.ask(RESET)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+    page.mouse("mouseMoved", x + 100, y, button="left", buttons=1)
+    page.mouse("mouseReleased", x + 100, y, button="left", clickCount=1)
+    assert not page.ask(RESET)
+    assert first_tick(page) != whole
+    page.ask("document.querySelector('.curves .reset').click()")
+    assert first_tick(page) == whole
+    assert page.ask(RESET)
+
+
+def test_the_wheel_zooms_and_scrolls_on_where_there_is_nothing_to_zoom(page: Tab) -> None:
+    box = curve_box(page)
+    whole = first_tick(page)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse("mouseWheel", x, y, deltaX=0, deltaY=-120)
+    page.mouse("mouseMoved", x, y)
+    assert first_tick(page) != whole
+    assert not page.ask(RESET)
+
+
+def test_the_script_draws_the_curve_where_it_was(page: Tab) -> None:
+    lines = "[...document.querySelectorAll('.curves .curve')].map(p => p.getAttribute('d'))"
+    before, ticks = page.ask(lines), first_tick(page)
+    page.ask("document.querySelector('.curves').focus()")
+    page.press("ArrowRight")
+    after = page.ask(lines)
+    assert sorted(first_tick(page)) == sorted(ticks)
+    for old, new in zip(before, after, strict=True):
+        places = [[float(v) for v in re.findall(r"[\d.]+", d)] for d in (old, new)]
+        assert places[0] == pytest.approx(places[1], abs=0.2)
+
+
+def test_curve_and_matrix_are_read_by_arrow_keys(page: Tab) -> None:
+    page.ask("document.querySelector('.curves').focus()")
+    page.press("ArrowRight")
+    kept = page.ask(READOUT)
+    assert kept.endswith("(kept)")
+    page.press("ArrowLeft")
+    assert page.ask(READOUT) != kept
+    page.ask("document.querySelector('.pairs').focus()")
+    for _ in range(2):
+        page.press("ArrowDown")
+    said = page.ask("document.querySelector('.pairs .readout').textContent")
+    assert re.fullmatch(r"pixel_0_0 and pixel_0_2: data [\d.e-]+, model [\d.e-]+ nats", said)
+
+
+def test_the_matrix_says_the_numbers_that_the_table_has(page: Tab) -> None:
+    first = page.ask("document.querySelector('#pairs tbody tr').innerText").split("\t")
+    a, b = re.findall(r"pixel_\d_\d", first[0])
+    names = page.ask("JSON.parse(document.getElementById('pairs-data').textContent).names")
+    i, j = names.index(a), names.index(b)
+    box = page.box(".pairs .paper", "start")
+    cell = box["width"] / 64
+    page.mouse("mouseMoved", box["x"] + (j + 0.5) * cell, box["y"] + (i + 0.5) * cell)
+    said = page.ask("document.querySelector('.pairs .readout').textContent")
+    assert said == f"{a} and {b}: data {first[1].strip()}, model {first[2].strip()} nats"
+
+
+def test_what_is_under_the_mouse_is_told(page: Tab) -> None:
+    box = page.box("#structure .hit")
+    page.mouse("mouseMoved", box["x"] + 4, box["y"] + 20)
+    tip = "document.querySelector('.tip')"
+    assert not page.ask(f"{tip}.hidden")
+    assert re.match(r"layer 1: leaves ", page.ask(f"{tip}.textContent"))
+
+
+# ---- sizes, paper, and no script -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280, 2200])
+@pytest.mark.parametrize("name", ["digits", "asia"])
+def test_the_page_never_scrolls_sideways(
+    tab: Tab, pages: dict[str, Path], name: str, width: int
+) -> None:
+    tab.open(pages[name], width=width)
+    assert tab.ask("document.documentElement.scrollWidth") <= width
+    assert tab.ask("[...document.querySelectorAll('h2')].every(h => h.checkVisibility())")
+
+
+def test_without_script_everything_is_there_and_nothing_that_does_nothing(
+    tab: Tab, pages: dict[str, Path]
+) -> None:
+    tab.open(pages["digits"], script=False)
+    # The browser may still be asked, though the page may not run anything.
+    seen = "[...document.querySelectorAll('%s')].filter(e => e.checkVisibility()).length"
+    for what, least in (("section", 9), ("section svg", 80), ("tbody tr", 60), (".curve", 2)):
+        assert tab.ask(seen % what) >= least, what
+    assert tab.ask(seen % "button") == 0
+    assert tab.ask(seen % ".hint") == 0
+    assert tab.troubles() == []
+
+
+def test_on_paper_tables_are_whole_and_buttons_are_gone(page: Tab) -> None:
+    assert page.paper().startswith(b"%PDF")
+    page.prefer("dark")
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    page.send("Emulation.setEmulatedMedia", media="print", features=features)
+    try:
+        seen = "[...document.querySelectorAll('%s')].filter(e => e.checkVisibility()).length"
+        for what in ("nav", ".theme", ".copy", ".hint"):
+            assert page.ask(seen % what) == 0, what
+        assert page.ask(BACKGROUND) == "rgb(255, 255, 255)"
+        frames = "[...document.querySelectorAll('.frame')]"
+        assert page.ask(f"{frames}.every(f => f.scrollHeight <= f.clientHeight + 2)")
+        assert page.ask(seen % "section svg") > 80
+    finally:
+        page.send("Emulation.setEmulatedMedia", media="", features=[])
+
+
+def test_everything_that_can_be_pressed_or_reached_has_a_name(page: Tab) -> None:
+    nameless = """
+    [...document.querySelectorAll('button, a, [tabindex], summary')]
+      .filter(e => !(e.getAttribute('aria-label') || e.textContent).trim()).length
+    """
+    assert page.ask(nameless) == 0
