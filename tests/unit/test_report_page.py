@@ -90,16 +90,31 @@ backend: numpy
 
 
 @pytest.fixture(scope="module")
-def pages(digits: Path, evil: Path) -> dict[str, str]:
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A learner that fits all parameters, and no iteration after it."""
+    spec = """
+model: learned
+data: {source: builtin:asia, split: [0.7, 0.15, 0.15]}
+forest:
+  - {learner: continuous-mixture, points: 6, latent: 2, width: 4, steps: 20, settling: 5}
+optimizer: {max_iterations: 0}
+backend: numpy
+"""
+    return trained(tmp_path_factory.mktemp("learned"), spec)
+
+
+@pytest.fixture(scope="module")
+def pages(digits: Path, evil: Path, learned: Path) -> dict[str, str]:
     """Pages of several runs, one without its data."""
     return {
         "digits": written(digits),
         "evil": written(evil),
         "without": written(digits, "--no-data"),
+        "learned": written(learned),
     }
 
 
-NAMES = ["digits", "evil", "without"]
+NAMES = ["digits", "evil", "without", "learned"]
 
 
 @pytest.fixture(params=NAMES)
@@ -263,6 +278,13 @@ def test_the_curve_is_that_of_the_history(digits: Path, pages: dict[str, str]) -
     assert train == pytest.approx([float(line.split(",")[1]) for line in lines], rel=1e-6)
     metrics = json.loads((digits / "metrics.json").read_text())
     assert about["kept"] == metrics["optimizer"]["kept_iteration"]
+
+
+def test_without_an_iteration_there_is_no_curve(pages: dict[str, str]) -> None:
+    page = read_page(pages["learned"])
+    (curves,) = [s for s in page.all("section") if s.attributes.get("id") == "curves"]
+    assert curves.all("svg") == []
+    assert "no iteration followed" in curves.words()
 
 
 def test_pixels_are_pictures_unless_that_is_not_wanted(digits: Path, tmp_path: Path) -> None:

@@ -17,6 +17,9 @@ _MOST = 400  # lines in the table of numbers
 def section(facts: Facts) -> Section:
     """The curves, which the script of the page lets a reader zoom into."""
     history, metrics = facts.run.history, facts.run.metrics
+    if len(history.iterations) == 1:
+        words = "The parameters are as the learner left them: no iteration followed."
+        return Section("curves", "Learning curve", words, _numbers(facts))
     second = _second_fit(metrics)
     series = [("train", "training rows", history.train)]
     if history.valid:
