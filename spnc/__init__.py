@@ -2,6 +2,7 @@
 
     model = spnc.compile("circuit.spn")         # or a spec, a networkx graph, node-link data
     run = spnc.train("specs/quickstart.yaml")   # run.model, run.fitted, run.scores
+    best = spnc.train_auto("rows.csv", "10min") # chooses a recipe; best.recipe
     spnc.load("model.spnc").log_likelihood(X)
     spnc.check("circuit.spn")                   # a list of diagnostics, empty if all is well
 
@@ -14,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spnc.api import check, compile, load, train
+    from spnc.api import check, compile, load, train, train_auto
     from spnc.diagnostics import Diagnostic, InputError
     from spnc.model import Model
     from spnc.pipeline import Trained
@@ -24,6 +25,7 @@ _HOMES = {
     "compile": "spnc.api",
     "load": "spnc.api",
     "train": "spnc.api",
+    "train_auto": "spnc.api",
     "Diagnostic": "spnc.diagnostics",
     "InputError": "spnc.diagnostics",
     "Model": "spnc.model",
@@ -39,6 +41,7 @@ __all__ = [
     "compile",
     "load",
     "train",
+    "train_auto",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from networkx import DiGraph
 
 from spnc import checks
+from spnc.auto.budget import DEFAULT, Budget, read_budget
+from spnc.auto.loop import auto
+from spnc.auto.start import read_start
 from spnc.checking import check_recipe
 from spnc.diagnostics import Diagnostic, InputError, Sink, in_reading_order
 from spnc.garbage import uncollected
@@ -87,6 +91,26 @@ def train(spec: str | Path, settings: Sequence[str] | str = ()) -> Trained:
     if recipe.space is not None:
         return search(recipe, sink)
     return train_compiled(compile_recipe(recipe, sink), sink)
+
+
+def train_auto(
+    table: str | Path, budget: str | float = DEFAULT, settings: Sequence[str] | str = ()
+) -> Trained:
+    """The best model of a table that was found within a time budget. Raises `InputError`.
+
+    `table` is what `data.source` takes, `budget` seconds or a text such as `"10min"`; `settings`
+    are overrides such as `"seed=3"`. The answer has all the `tries`, and its `recipe` makes the
+    same model again. Nothing is written; `spnc train --auto` keeps a run folder.
+    """
+    began, sink = time.monotonic(), Sink()
+    seconds = read_budget(budget if isinstance(budget, str) else f"{budget:f}", sink)
+    start = read_start(str(table), as_settings(settings), sink)
+    sink.stop()
+    assert seconds is not None
+    assert start is not None
+    need_backend(start.recipe, sink)
+    sink.stop()
+    return auto(start, Budget(seconds, began=began), sink)
 
 
 def load(path: str | Path) -> Model:

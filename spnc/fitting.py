@@ -15,7 +15,7 @@ from spnc.lift import lift
 from spnc.lower import lower
 from spnc.program import Parameters, Program
 from spnc.spec.recipe import Recipe
-from spnc.training import Fit, Fitted, Record, State
+from spnc.training import Enough, Fit, Fitted, Record, State
 from spnc.training.prune import Prune
 from spnc.watch import Watch
 
@@ -39,6 +39,7 @@ class Fitting:
     sink: Sink
     watch: Watch
     keep: Callable[[State], None] | None = None  # sees every iteration
+    enough: Enough | None = None  # ends a fit early; not where the circuit is pruned afterwards
 
     def run(self, program: Program, start: Parameters, resume: State | None) -> Kept | None:
         """Fit, prune, fit; None if a problem was reported. A state knows which fit it is of."""
@@ -87,6 +88,7 @@ class Fitting:
             self.recipe.seed,
             resume,
             monitor,
+            self.enough if self.recipe.prune is None else None,
         )
         return self.recipe.optimizer.fit(fit)
 

@@ -33,8 +33,7 @@ def grow(
 ) -> Forest:
     """Learn every component into one graph. Each has a random stream of its own."""
     builder = Builder(dataset.columns)
-    # By columns: a leaf reads one column at many rows, once in every component.
-    table = Table(np.asfortranarray(dataset.train.values), dataset.train.weights)
+    table = dataset.by_columns
     roots: list[int] = []
     total = sum(c.count for c in components)
     index = 0

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from spnc.data.dataset import Column, Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_EXACT = 2.0**24  # whole numbers up to here, and their sums, are exact in single precision
+_BLOCK = 16  # columns
+_KNOWN: WeakKeyDictionary[Table, dict[float, Floats]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +56,65 @@ class PairCounts:
 
 
 def pair_counts(columns: Sequence[Column], table: Table) -> PairCounts:
-    """Every pair of columns counted at once, as a product of matrices."""
+    """Every pair of columns counted at once, as a product of matrices.
+
+    Where rows count as whole numbers, the first state of a column without gaps is what the others
+    leave: of binary columns a quarter of the products is enough, and sums are exact in any order
+    and, if they are not too large, in single precision.
+    """
     offsets = np.concatenate([[0], np.cumsum([column.states for column in columns])])
     counts = np.zeros((offsets[-1], offsets[-1]))
     states = np.concatenate([np.arange(column.states) for column in columns])
     owners = np.repeat(np.arange(len(columns)), np.diff(offsets))
+    whole = bool((table.weights == np.floor(table.weights)).all())
+    small = whole and float(table.weights.sum()) < _EXACT
+    kind = np.float32 if small else np.float64
+    implied = offsets[:-1][_complete(table)] if whole else offsets[:0]
+    counted = np.setdiff1d(np.arange(len(states)), implied)
     for piece in table.pieces():
-        present = (piece.values[:, owners] == states).astype(np.float64)
-        counts += present.T @ (present * piece.weights[:, None])
+        present = (piece.values[:, owners[counted]] == states[counted]).astype(kind)
+        weighted = present * piece.weights[:, None].astype(kind)
+        counts[np.ix_(counted, counted)] += present.T @ weighted
+    if len(implied):
+        _fill_in(counts, implied, counted, owners, float(table.weights.sum()))
     return PairCounts(offsets.astype(np.int64), counts)
+
+
+def _complete(table: Table) -> NDArray[np.bool_]:
+    """Which columns have no gaps."""
+    found = np.ones(table.values.shape[1], dtype=np.bool_)
+    for piece in table.pieces():
+        found &= ~np.isnan(piece.values).any(axis=0)
+    return found
+
+
+def _fill_in(counts: Floats, implied: Ints, counted: Ints, owners: Any, total: float) -> None:
+    """The counts of each complete column's first state: all rows, less those of the others."""
+    others = counted[np.isin(owners[counted], owners[implied])]
+    starts = np.searchsorted(owners[others], owners[implied])
+    ends = np.searchsorted(owners[others], owners[implied], side="right")
+
+    def left_over(of: Floats, whole: Any) -> Floats:
+        """`whole` less the sums over each column's other states, `of` having a row for each."""
+        running = np.concatenate([np.zeros((1, of.shape[1])), np.cumsum(of, axis=0)])
+        found: Floats = whole - (running[ends] - running[starts])
+        return found
+
+    own = np.diag(counts)[counted]  # how often each state comes at all
+    rest = left_over(counts[np.ix_(others, counted)], own[None, :])
+    counts[np.ix_(implied, counted)] = rest
+    counts[np.ix_(counted, implied)] = rest.T
+    firsts = left_over(np.diag(counts)[others][:, None], total)[:, 0]
+    counts[np.ix_(implied, implied)] = left_over(counts[np.ix_(others, implied)], firsts[None, :])
+
+
+def shared_information(columns: Sequence[Column], table: Table, alpha: float) -> Floats:
+    """The mutual information of every two columns of a table, reckoned once for the same table."""
+    known = _KNOWN.setdefault(table, {})
+    if alpha not in known:
+        with threadpool_limits(limits=1):  # sums of weights that are no whole numbers vary else
+            known[alpha] = mutual_information(pair_counts(columns, table), alpha)
+    return known[alpha]
 
 
 def mutual_information(pairs: PairCounts, alpha: float = 0.0) -> Floats:
@@ -73,12 +128,18 @@ def mutual_information(pairs: PairCounts, alpha: float = 0.0) -> Floats:
 def information(joint: Floats, offsets: Ints) -> Floats:
     """The same from every pair's joint probabilities, laid out as `PairCounts` lays out counts."""
     starts, sizes = offsets[:-1], np.diff(offsets)
-    rows = np.repeat(np.add.reduceat(joint, starts, 1), sizes, axis=1)
-    columns = np.repeat(np.add.reduceat(joint, starts, 0), sizes, axis=0)
-    some = joint > 0.0
-    ratio = np.divide(joint, rows * columns, out=np.ones_like(joint), where=some)
-    cells = joint * np.log(ratio)
-    found: Floats = np.add.reduceat(np.add.reduceat(cells, starts, 0), starts, 1)
+    own, others = np.add.reduceat(joint, starts, 1), np.add.reduceat(joint, starts, 0)
+    found: Floats = np.empty((len(sizes), len(sizes)))
+    for first in range(0, len(sizes), _BLOCK):  # what is worked on stays in the cache
+        part = slice(first, first + _BLOCK)
+        begin, end = offsets[first], offsets[min(first + _BLOCK, len(sizes))]
+        block = joint[begin:end]
+        rows = np.repeat(own[begin:end], sizes, axis=1)
+        columns = np.repeat(others[part], sizes[part], axis=0)
+        ratio = np.divide(block, rows * columns, out=np.ones_like(block), where=block > 0.0)
+        cells = block * np.log(ratio)
+        below = np.add.reduceat(cells, starts[part] - begin, 0)
+        found[part] = np.add.reduceat(below, starts, 1)
     np.fill_diagonal(found, 0.0)
     return np.maximum(found, 0.0)
 

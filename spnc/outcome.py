@@ -14,7 +14,9 @@ from spnc.score import Score
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished try. `number` counts from 1 in the order of the grid, or of the sample of it."""
+    """A finished try. `number` counts from 1: in the order of the grid, or of the sample of it, or
+    as they came.
+    """
 
     number: int
     values: Mapping[str, Any]  # what it has chosen, by path
@@ -24,6 +26,11 @@ class Outcome:
     iterations: int
     seconds: float
     chosen: bool = False
+    setup: float = 0.0  # seconds before the first iteration
+    pace: float = 0.0  # seconds for an iteration; 0 if there was none
+    kept: int = 0  # the iteration whose parameters were kept
+    stopped: str = ""  # what ended training
+    note: str = ""  # whatever those who proposed it want to remember
 
     def better_than(self, other: Outcome | None) -> bool:
         """By the validation rows; of equals, the earlier is better."""
@@ -57,6 +64,9 @@ class Outcome:
                 raise ValueError("its scores are not numbers")
         if not isinstance(record["number"], int):
             raise TypeError("its tries are not numbered")
+        seconds = [record[name] for name in ("seconds", "setup", "pace")]
+        if not all(isinstance(value, int | float) for value in seconds):
+            raise TypeError("its times are not numbers")
         return Outcome(**{**record, **scores})
 
 

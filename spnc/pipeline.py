@@ -37,10 +37,11 @@ from spnc.shelf import Shelf
 from spnc.spec.recipe import Recipe
 from spnc.spec.search import one_recipe_only
 from spnc.streams import stream
-from spnc.training import Fitted, State
+from spnc.training import OUT_OF_TIME, Enough, Fitted, State
 from spnc.warm_up import warm_up
 from spnc.watch import Watch
 
+PREPARING = "preparing the backend"  # the stage that is long only once on a machine
 Dump = Callable[[str, Graph], None]  # called with a stage's name and the graph it left
 
 
@@ -63,9 +64,11 @@ class Compiled:
 class Trained:
     """A trained model, how training went, and how well every split is explained.
 
-    After a search it is the chosen one, and `tries` has all of them.
+    `recipe` makes the same model: where training was ended early, it says after how many
+    iterations. After a search it is the chosen one, and `tries` has all of them.
     """
 
+    recipe: Recipe
     model: Model
     fitted: Fitted
     scores: dict[str, Score]
@@ -171,25 +174,34 @@ def fit_compiled(
     *,
     resume: State | None = None,
     keep: Callable[[State], None] | None = None,
+    enough: Enough | None = None,
 ) -> Trained:
-    """Fit the parameters and finish the model; its scores are those that training knows."""
+    """Fit the parameters and finish the model; its scores are those that training knows.
+
+    `enough` sees the history before every iteration, and may end training there.
+    """
     watch = watch or Watch()
     recipe, distinct = compiled.recipe, compiled.dataset.distinct
     seconds = dict(compiled.seconds)
     backend, over = recipe.backend.resolved(), passed_over(recipe.backend)
 
-    watch.stage("preparing the backend")
+    watch.stage(PREPARING)
     with _timed(seconds, "prepare"):
         backend.prepare(compiled.program, watch.progress)
 
     watch.stage("training")
     with _timed(seconds, "train"):
-        fitting = Fitting(recipe, backend, distinct, sink, watch, keep)
+        enough = enough if recipe.optimizer.cut(0) is not None else None
+        fitting = Fitting(recipe, backend, distinct, sink, watch, keep, enough)
         kept = fitting.run(compiled.program, compiled.parameters, resume)
         sink.stop()
         assert kept is not None
         fitted = kept.fitted
-        compiled = replace(compiled, program=kept.program)
+        if fitted.stopped == OUT_OF_TIME:
+            optimizer = recipe.optimizer.cut(fitted.history[-1].iteration)
+            assert optimizer is not None
+            recipe = replace(recipe, optimizer=optimizer)
+        compiled = replace(compiled, recipe=recipe, program=kept.program)
         model = _model(compiled, fitted.parameters, backend).finished()
 
     metrics = {
@@ -208,7 +220,7 @@ def fit_compiled(
         **({"passed_over": f"{over.message} ({over.code})"} if over is not None else {}),
         "seed": recipe.seed,
     }
-    return Trained(model, fitted, _known_scores(fitted, distinct), metrics)
+    return Trained(recipe, model, fitted, _known_scores(fitted, distinct), metrics)
 
 
 def evaluate(

@@ -233,3 +233,4 @@ OPTIMIZERS: Registry[Any] = Registry("optimizer", "spnc.training.optimizers", "m
 STOPS: Registry[Any] = Registry("stopping rule", "spnc.training.stops", "rule")
 BACKENDS: Registry[Any] = Registry("backend", "spnc.backends", "name")
 LEAVES: Registry[Any] = Registry("leaf distribution", "spnc.leaves", "distribution")
+FAMILIES: Registry[Any] = Registry("family", "spnc.auto.families", "family")

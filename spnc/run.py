@@ -60,6 +60,11 @@ class RunFolder:
         return self.path / "recipe.lock.yaml"
 
     @property
+    def recipe(self) -> Path:
+        """The recipe that `--auto` has come to, short, for people."""
+        return self.path / "recipe.yaml"
+
+    @property
     def tries(self) -> Path:
         """A line per try, after a search."""
         return self.path / "tries.csv"
@@ -113,8 +118,8 @@ class RunFolder:
     def clear(self, *, keep_checkpoint: bool) -> None:
         """Make the folder; what an earlier run left there is removed, so that no file is of it."""
         self.path.mkdir(parents=True, exist_ok=True)
-        old = [self.model, self.metrics, self.history, self.tries, self.search, self.report]
-        old += self.path.glob(BEST)
+        old = [self.model, self.metrics, self.history, self.tries, self.search, self.recipe]
+        old += [self.report, *self.path.glob(BEST)]
         for file in old if keep_checkpoint else [*old, self.checkpoint]:
             file.unlink(missing_ok=True)
 
@@ -192,6 +197,13 @@ def lock_text(recipe: Recipe, dataset: Dataset, folder: Path) -> str:
     search = recipe.search if recipe.space is not None else None
     recipe = replace(recipe, backend=recipe.backend.resolved(), search=search, lock=lock)
     return head + write_yaml(recipe, full=True)
+
+
+def short_text(recipe: Recipe, folder: Path) -> str:
+    """A spec that repeats the run, for people: only what is not the default."""
+    return write_yaml(
+        relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
+    )
 
 
 def _fingerprint(compiled: Compiled) -> str:

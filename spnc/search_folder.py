@@ -1,9 +1,14 @@
-"""The run folder of a search: finished tries and the best model so far, so that it can go on."""
+"""The run folder of many tries: those finished and the best model so far, so that they can go on.
+
+A search keeps them, and so does `--auto`, which also wants to know how long all has taken.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -15,21 +20,39 @@ from spnc.lock import recipe_text
 from spnc.model import read_model
 from spnc.outcome import Outcome, outcomes_text
 from spnc.pipeline import Compiled, Trained
-from spnc.run import BEST, RunFolder, lock_text
+from spnc.run import BEST, RunFolder, lock_text, short_text
 from spnc.score import Score
 from spnc.spec.recipe import Recipe
 from spnc.training import Fitted, Record, State
 
-Begun = tuple[list[Outcome], Trained | None]
+BEAT_SECONDS = 2.0  # how often the time spent is written down during a try
+RecipeOf = Callable[[Outcome], Recipe]
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """What there is already when tries begin, or go on."""
+
+    outcomes: tuple[Outcome, ...] = ()  # of the finished tries
+    trained: Trained | None = None  # the best of these
+    seconds: float = 0.0  # that they took, if somebody counts
+    under_way: str = ""  # the plan of the try that was not finished
 
 
 class Journal:
-    """What a search tells as it goes; this one keeps nothing, and knows of nothing finished."""
+    """What tries tell as they go; this one keeps nothing, and knows of nothing finished."""
 
-    def open(self, recipe: Recipe, dataset: Dataset, sink: Sink) -> Begun:
-        """The tries that are finished already, and the best of them as `Trained`, or None."""
-        del recipe, dataset, sink
-        return [], None
+    plan: str = ""  # of the try that is about to begin
+    spent: Callable[[], float] | None = None  # seconds up to now, where somebody counts
+    comment: Callable[[Outcome], str] | None = None  # the head of a recipe for people, if wanted
+
+    def open(self, recipe: Recipe, dataset: Dataset, sink: Sink, recipe_of: RecipeOf) -> Begun:
+        """What there is of the tries for this recipe."""
+        del recipe, dataset, sink, recipe_of
+        return Begun()
+
+    def establish(self) -> None:
+        """From here on tries can be resumed; otherwise that is when the first begins to train."""
 
     def begin(self, number: int, compiled: Compiled, sink: Sink) -> State | None:
         """A try begins its training; answers where to go on from."""
@@ -42,13 +65,13 @@ class Journal:
     def finished(self, outcome: Outcome, best: Trained | None) -> None:
         """A try is finished; `best` is its model if it is the best so far."""
 
-    def end(self, trained: Trained, recipe: Recipe, dataset: Dataset) -> None:
-        """The search is over: the chosen model and its recipe."""
+    def end(self, trained: Trained, dataset: Dataset) -> None:
+        """All tries are over; this is the chosen one."""
 
 
 @dataclass(eq=False)
 class SearchFolder(Journal):
-    """Keeps a search in a run folder."""
+    """Keeps tries in a run folder."""
 
     run: RunFolder
     resuming: bool
@@ -57,30 +80,36 @@ class SearchFolder(Journal):
     _fingerprint: str = ""
     _about_best: dict[str, Any] | None = None
     _begin_with: tuple[Recipe, Dataset] | None = None
+    _beat_at: float = 0.0
 
-    def open(self, recipe: Recipe, dataset: Dataset, sink: Sink) -> Begun:
-        """What the folder holds of this search, if it is to go on; stops if that is of another."""
+    def open(self, recipe: Recipe, dataset: Dataset, sink: Sink, recipe_of: RecipeOf) -> Begun:
+        """What the folder holds of these tries, if they go on; stops if that is of others."""
         sha = hashlib.sha256(dataset.digest.encode())
         sha.update(recipe_text(recipe).encode())
         self._fingerprint = sha.hexdigest()
         self._begin_with = (recipe, dataset)
-        best = None
-        if self.resuming:
-            best = self._read(sink)
-            sink.stop()
-        return list(self.outcomes), best
+        if not self.resuming:
+            return Begun()
+        begun = self._read(sink, recipe_of)
+        sink.stop()
+        return begun
 
-    def begin(self, number: int, compiled: Compiled, sink: Sink) -> State | None:
-        """The first try makes the folder: what cannot be compiled leaves nothing behind."""
+    def establish(self) -> None:
+        """Make the folder, and say in it what the tries are for."""
         if self._begin_with is not None:
             recipe, dataset = self._begin_with
             if not self.resuming:
                 self.run.clear(keep_checkpoint=False)
             self.run.path.mkdir(parents=True, exist_ok=True)
             write_text(self.run.lock, lock_text(recipe, dataset, self.run.path))
-            self._write()
             self._begin_with = None
+            self._write()
+
+    def begin(self, number: int, compiled: Compiled, sink: Sink) -> State | None:
+        """The first try makes the folder: what cannot be compiled leaves nothing behind."""
+        self.establish()
         self.trying = number
+        self._write()
         self.run.attend(compiled)
         state = None
         if self.resuming:
@@ -89,14 +118,19 @@ class SearchFolder(Journal):
         return state
 
     def keep(self, state: State) -> None:
-        """A checkpoint of the present try, now and then."""
+        """A checkpoint of the present try, now and then; and how late it is."""
         self.run.keep(state)
+        if self.spent is not None and time.monotonic() - self._beat_at >= BEAT_SECONDS:
+            self._write()
 
     def finished(self, outcome: Outcome, best: Trained | None) -> None:
         """Keep it; the model first, so that what is kept never names one that is not there."""
         self.outcomes.append(outcome)
         if best is not None:
             best.model.save(self._best_model(outcome.number))
+            if self.comment is not None:
+                text = self.comment(outcome) + short_text(best.recipe, self.run.path)
+                write_text(self.run.recipe, text)
             fitted = best.fitted
             self._about_best = {
                 "number": outcome.number,
@@ -105,6 +139,7 @@ class SearchFolder(Journal):
                 "history": [[getattr(r, f.name) for f in fields(Record)] for r in fitted.history],
                 "fitted": [fitted.stopped, fitted.kept, fitted.kept_iteration],
             }
+        self.plan = ""
         self._write()
         self.run.latest = None
         self.run.checkpoint.unlink(missing_ok=True)
@@ -113,10 +148,10 @@ class SearchFolder(Journal):
                 if file != self._best_model(outcome.number):
                     file.unlink(missing_ok=True)
 
-    def end(self, trained: Trained, recipe: Recipe, dataset: Dataset) -> None:
+    def end(self, trained: Trained, dataset: Dataset) -> None:
         """Write the results; the lock file is now that of the chosen recipe."""
         write_text(self.run.tries, outcomes_text(trained.tries))
-        write_text(self.run.lock, lock_text(recipe, dataset, self.run.path))
+        write_text(self.run.lock, lock_text(trained.recipe, dataset, self.run.path))
         self.run.finish(trained)
         self.run.search.unlink(missing_ok=True)
         for file in self.run.path.glob(BEST):
@@ -130,10 +165,13 @@ class SearchFolder(Journal):
             "fingerprint": self._fingerprint,
             "tries": [outcome.as_record() for outcome in self.outcomes],
             "best": self._about_best,
+            "plan": self.plan,
+            "seconds": self.spent() if self.spent is not None else 0.0,
         }
+        self._beat_at = time.monotonic()
         write_text(self.run.search, json.dumps(about) + "\n")
 
-    def _read(self, sink: Sink) -> Trained | None:
+    def _read(self, sink: Sink, recipe_of: RecipeOf) -> Begun:
         file = self.run.search
         if not file.is_file():
             done = "; it is finished" if self.run.model.is_file() else ""
@@ -143,14 +181,20 @@ class SearchFolder(Journal):
                 where=str(self.run.path),
                 help="train without --resume",
             )
-            return None
+            return Begun()
         try:
             about = json.loads(file.read_text("utf-8"))
             same = about["fingerprint"] == self._fingerprint
             self.outcomes = [Outcome.from_record(r) for r in about["tries"]] if same else []
             self._about_best = about["best"]
-            best = self._trained(about["best"], sink) if same and about["best"] else None
-        except (OSError, KeyError, ValueError, TypeError) as error:
+            best = None
+            recipes = {o.number: recipe_of(o) for o in self.outcomes}
+            if same and about["best"]:
+                recipe = recipes[about["best"]["number"]]
+                best = self._trained(about["best"], recipe, sink)
+            self.plan = str(about["plan"])
+            begun = Begun(tuple(self.outcomes), best, float(about["seconds"]), self.plan)
+        except (OSError, LookupError, ValueError, TypeError) as error:
             sink.error(
                 "E403",
                 "what is kept of the search cannot be read",
@@ -158,7 +202,7 @@ class SearchFolder(Journal):
                 notes=[(str(error) or type(error).__name__).splitlines()[0]],
                 help="train without --resume",
             )
-            return None
+            return Begun()
         if not same:
             sink.error(
                 "E403",
@@ -167,9 +211,9 @@ class SearchFolder(Journal):
                 help=f"resume with the recipe that began the run ({self.run.lock}), or train into "
                 "another folder",
             )
-        return best
+        return begun
 
-    def _trained(self, about: dict[str, Any], sink: Sink) -> Trained | None:
+    def _trained(self, about: dict[str, Any], recipe: Recipe, sink: Sink) -> Trained | None:
         """The best model so far; its fitted parameters are those of the finished model."""
         model = read_model(self._best_model(about["number"]), sink)
         if model is None:
@@ -177,4 +221,4 @@ class SearchFolder(Journal):
         history = tuple(Record(*row) for row in about["history"])
         fitted = Fitted(model.parameters, history, *about["fitted"])
         scores = {name: Score(*numbers) for name, numbers in about["scores"].items()}
-        return Trained(model, fitted, scores, dict(about["metrics"]))
+        return Trained(recipe, model, fitted, scores, dict(about["metrics"]))

@@ -17,8 +17,14 @@ class Watch:
     def progress(self, label: str, done: int, total: int | None) -> None:
         """So much of the present stage is done."""
 
-    def attempt(self, done: int, total: int, what: str, best: str) -> None:
-        """A try of a search begins: so many of all are finished, with the best so far."""
+    def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
+        """A try begins: so many of all, if that is known, are finished, with the best so far."""
+
+    def spent(self, seconds: float, budget: float) -> None:
+        """So much of the time that is allowed for all tries is used."""
+
+    def tried(self, number: int, what: str, valid: float, best: bool) -> None:
+        """A try is finished; `best` says whether it is the best so far."""
 
     def training(self, optimizer: Optimizer) -> None:
         """Training begins."""

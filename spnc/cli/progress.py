@@ -70,9 +70,9 @@ class _LiveWatch(Watch):
             note = f"{label} {done / total:.0%}"
         self._progress.update(self._task, completed=done, total=total, note=note)
 
-    def attempt(self, done: int, total: int, what: str, best: str) -> None:
+    def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
         """A try begins: a line of its own, above that of the stage."""
-        title = f"try {done + 1:,} of {total:,}"
+        title = f"try {done + 1:,}" + (f" of {total:,}" if total is not None else "")
         room = self._progress.console.width - len(best) - _BESIDE_TRIES
         what = what if len(what) <= room else f"{what[: max(0, room - 1)]}…"
         note = f"{what}; {best}" if best else what
@@ -81,9 +81,20 @@ class _LiveWatch(Watch):
                 self._progress.remove_task(self._task)
                 self._task = None
             self._tries = self._progress.add_task(title, total=total, note="", limit="left ≈")
-        self._progress.update(
-            self._tries, description=title, completed=done, total=total, note=note
-        )
+        self._progress.update(self._tries, description=title, note=note)
+        if total is not None:
+            self._progress.update(self._tries, completed=done, total=total)
+
+    def spent(self, seconds: float, budget: float) -> None:
+        """The bar of the tries is the time."""
+        if self._tries is not None:
+            completed = min(seconds, budget)
+            self._progress.update(self._tries, completed=completed, total=budget, limit="left")
+
+    def tried(self, number: int, what: str, valid: float, best: bool) -> None:
+        """A finished try stays on the screen, above the lines that move."""
+        mark = "→" if best else " "
+        self._progress.console.print(f"{mark} {number:3}  {valid:10.4f}  {what}", highlight=False)
 
     def training(self, optimizer: Optimizer) -> None:
         """Training begins, with as many steps as the optimiser allows; it may well stop before."""

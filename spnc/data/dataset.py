@@ -33,7 +33,7 @@ class Column:
 class Table:
     """Rows of numbers, `values[row, column]`, NaN where a cell is missing; a weight per row."""
 
-    __slots__ = ("values", "weights")
+    __slots__ = ("__weakref__", "values", "weights")
 
     def __init__(
         self, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
@@ -81,6 +81,11 @@ class Dataset:
     def distinct(self) -> Mapping[str, Table]:
         """The distinct rows of every split, with their weights."""
         return {name: table.distinct() for name, table in self.splits.items()}
+
+    @cached_property
+    def by_columns(self) -> Table:
+        """The training rows laid out by columns: learners read one column at many rows."""
+        return Table(np.asfortranarray(self.train.values), self.train.weights)
 
     @cached_property
     def digest(self) -> str:

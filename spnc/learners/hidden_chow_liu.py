@@ -36,7 +36,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.learners import Lesson
@@ -49,9 +48,8 @@ from spnc.learners.random_start import (
 )
 from spnc.mutual_information import (
     maximum_spanning_tree,
-    mutual_information,
-    pair_counts,
     perturbed,
+    shared_information,
 )
 from spnc.registry import LEARNERS, Options, option
 
@@ -130,9 +128,7 @@ class HiddenChowLiu(Options):
     def tree(self, lesson: Lesson) -> Tree:
         """The tree of most mutual information after noise, hung from its root."""
         columns, rng = lesson.columns, lesson.rng
-        with threadpool_limits(limits=1):  # sums of weights that are no whole numbers vary else
-            pairs = pair_counts(columns, lesson.table)
-            affinity = mutual_information(pairs, lesson.smoothing.leaves)
+        affinity = shared_information(columns, lesson.table, lesson.smoothing.leaves)
         edges = maximum_spanning_tree(perturbed(affinity, self.noise, rng))
         root = _centre(edges) if self.root == "centre" else int(rng.integers(len(columns)))
         return _hung_from(root, edges)

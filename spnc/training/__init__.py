@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 from spnc.backends import Engine
 from spnc.data.dataset import Table
@@ -15,6 +15,7 @@ from spnc.smoothing import Smoothing
 # What an optimiser carries from one iteration to the next besides the parameters, by name.
 # Numbers that follow from the iteration, and random numbers, are made anew and not kept.
 Memory = Mapping[str, Floats]
+OUT_OF_TIME = "time"  # why training stopped, when whoever asked for it had enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,9 @@ class Record:
     valid: float | None
     valid_impossible: float | None
     seconds: float  # since training began
+
+
+Enough = Callable[[tuple[Record, ...]], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +70,7 @@ class Fit:
     seed: int = 0  # of the random streams: those of an iteration depend on nothing else
     resume: State | None = None
     monitor: Callable[[State], None] | None = None  # called after every iteration
+    enough: Enough | None = None  # asked before every iteration whether to end here
 
 
 class Optimizer(Protocol):
@@ -75,6 +80,10 @@ class Optimizer(Protocol):
 
     def fit(self, fit: Fit) -> Fitted | None:
         """Fit the parameters; None if a problem was reported."""
+        ...
+
+    def cut(self, iterations: int) -> Self | None:
+        """The optimiser that takes the same steps, and at most so many; None if there is none."""
         ...
 
 

@@ -10,13 +10,13 @@ broken off.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
 from spnc.program import Parameters
 from spnc.registry import STOPS, Options, choice, option
 from spnc.score import Counts, Score
-from spnc.training import Fit, Fitted, Memory, Record, State, StopRule
+from spnc.training import OUT_OF_TIME, Fit, Fitted, Memory, Record, State, StopRule
 from spnc.training.averaging import Averaged
 from spnc.training.m_step import log_prior
 
@@ -63,6 +63,10 @@ class Iterative(Options):
         """The steps over these rows; `train` is `fit.train` as the engine loaded it."""
         raise NotImplementedError
 
+    def cut(self, iterations: int) -> Self | None:
+        """The same with fewer iterations: where training was ended, a plain recipe ends as well."""
+        return replace(self, max_iterations=iterations)
+
     def fit(self, fit: Fit) -> Fitted | None:
         """Fit the parameters; with patience, keeps the best on the validation rows."""
         began = time.monotonic()
@@ -108,6 +112,8 @@ class Iterative(Options):
                 best_rank, best, best_iteration = valid_score.rank, parameters, iteration
             history = (*state.history, record)
             stopped = self._reason_to_stop(history, best_iteration if watch_valid else None)
+            if stopped is None and fit.enough is not None and fit.enough(history):
+                stopped = OUT_OF_TIME
             if stopped is None:
                 updated, memory = steps.step(iteration, parameters, state.memory, counts)
                 state = State(updated, best, best_iteration, history, memory)

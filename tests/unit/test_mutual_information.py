@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spnc.data.dataset import Column, Table
-from spnc.mutual_information import maximum_spanning_tree, mutual_information, pair_counts
+from spnc.mutual_information import (
+    PairCounts,
+    maximum_spanning_tree,
+    mutual_information,
+    pair_counts,
+    shared_information,
+)
 
 COLUMNS = (Column("a"), Column("b", "categorical", 3), Column("c"), Column("d", "categorical", 4))
 
@@ -64,3 +73,44 @@ def test_the_tree_is_the_heaviest_one_and_parents_come_before_children(
         assert parent in reached
         reached.add(child)
     assert len(reached) == 8
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["ones", "whole", "parts"]), st.booleans())
+def test_pairs_are_counted_as_one_by_one(seed: int, weighing: str, gaps: bool) -> None:
+    """Also where the first state of a column is what the others leave."""
+    rng = np.random.default_rng(seed)
+    columns = [Column(str(i), "categorical", int(rng.integers(2, 5))) for i in range(4)]
+    values = np.stack([rng.integers(c.states, size=30) for c in columns], axis=1).astype(float)
+    if gaps:
+        values[rng.random(30) < 0.3, 1] = np.nan
+    weights = {
+        "ones": np.ones(30),
+        "whole": rng.integers(0, 5, 30).astype(float),
+        "parts": rng.random(30),
+    }[weighing]
+    found = pair_counts(columns, Table(values, weights))
+    for i in range(4):
+        for j in range(4):
+            for a in range(columns[i].states):
+                for b in range(columns[j].states):
+                    both = (values[:, i] == a) & (values[:, j] == b)
+                    assert found.between(i, j)[a, b] == pytest.approx(weights[both].sum())
+                    if weighing != "parts":
+                        assert found.between(i, j)[a, b] == weights[both].sum()
+
+
+def test_a_table_is_counted_once_for_all_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counting(*arguments: Any) -> PairCounts:
+        calls.append(1)
+        return pair_counts(*arguments)
+
+    monkeypatch.setattr("spnc.mutual_information.pair_counts", counting)
+    columns = [Column("a"), Column("b")]
+    table = Table(np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]))
+    first = shared_information(columns, table, 0.1)
+    assert shared_information(columns, table, 0.1) is first
+    assert shared_information(columns, table, 0.2) is not first
+    shared_information(columns, Table(table.values), 0.1)
+    assert len(calls) == 3

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import spnc
-from spnc import pipeline, search
+from spnc import pipeline, search, trials
 from spnc.cli import main
 from spnc.data.load import load
 from spnc.engine.engine import CpuEngine
@@ -218,7 +218,7 @@ def test_an_interrupted_search_goes_on_to_the_same_result(
     spec: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], at: int
 ) -> None:
     assert main(["train", spec, "--out", "whole"]) == 0
-    trained = counting(monkeypatch, search, "fit_compiled")
+    trained = counting(monkeypatch, trials, "fit_compiled")
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "keep", interrupt_at(2, [at]))
         assert main(["train", spec, "--out", "cut"]) == 130

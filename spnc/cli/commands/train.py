@@ -8,7 +8,8 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from spnc.diagnostics import Sink
     from spnc.pipeline import Trained
     from spnc.run import RunFolder
+    from spnc.search_folder import SearchFolder
     from spnc.spec.recipe import Recipe
     from spnc.watch import Watch
+
+    _Work = Callable[[Recipe, RunFolder, Sink, Watch, bool], Trained | None]
 
 _MOST_SHOWN = 40  # tries in the table on the screen
 
@@ -28,8 +32,20 @@ _MOST_SHOWN = 40  # tries in the table on the screen
 def add(subparsers: Any) -> None:
     """Declare the command."""
     parser = command(subparsers, "train", run, "train a spec's forest and keep it in a run folder")
-    parser.add_argument("spec", help="a .yaml or .spn spec")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("spec", nargs="?", help="a .yaml or .spn spec")
+    what.add_argument(
+        "--auto",
+        metavar="TABLE",
+        help="choose a recipe for this table: a file, builtin:NAME or debd:NAME",
+    )
     parser.add_argument(
+        "--budget",
+        metavar="TIME",
+        help="with --auto, the time to spend: 90s, 10min, 2h, 1h30m (default: 10min)",
+    )
+    parser.add_argument(
+        "-o",
         "--out",
         metavar="RUN",
         help="the run folder (default: runs/NAME, or runs/NAME-2 if taken)",
@@ -47,24 +63,48 @@ def add(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, write the run folder, show the result."""
+    began = time.monotonic()  # before anything heavy is imported: a budget includes that
     from spnc.cli.output import complain
     from spnc.cli.progress import watching
-    from spnc.diagnostics import Sink, listed
+    from spnc.diagnostics import Sink
     from spnc.pipeline import need_backend
-    from spnc.run import RunFolder, default_folder
     from spnc.spec.read import read_recipe
-    from spnc.spec.relocate import files_of
 
     sink = Sink()
-    recipe = read_recipe(Path(arguments.spec), sink, settings_of(arguments))
-    sink.stop()
-    assert recipe is not None
+    if arguments.auto is not None:
+        recipe, work = _prepare_auto(arguments, began, sink)
+    else:
+        _no_budget(arguments, sink)
+        found = read_recipe(Path(arguments.spec), sink, settings_of(arguments))
+        sink.stop()
+        assert found is not None
+        recipe, work = found, _train if found.space is None else _search
     need_backend(recipe, sink)
+    folder = _folder(arguments, recipe, sink)
+    with watching(arguments.quiet) as watch:
+        trained = work(recipe, folder, sink, watch, arguments.resume)
+    if trained is None:
+        return 130
+    complain(sink.diagnostics)
+    if arguments.json:
+        diagnostics = [d.as_json() for d in sink.diagnostics]
+        facts = {"ok": True, "run": str(folder.path), **trained.metrics, "diagnostics": diagnostics}
+        print(json.dumps(facts, indent=2))
+    else:
+        print(summary(recipe.model, trained.metrics, folder.path))
+    return 0
+
+
+def _folder(arguments: argparse.Namespace, recipe: Recipe, sink: Sink) -> RunFolder:
+    """The run folder; stops if it holds what must not be lost."""
+    from spnc.diagnostics import listed
+    from spnc.run import RunFolder, default_folder
+    from spnc.spec.relocate import files_of
+
     if arguments.out is not None:
         path = Path(arguments.out)
     else:
         path = default_folder(recipe, resume=arguments.resume)
-    folder = RunFolder(path, sink)
     taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
     if taken and not (path.is_dir() and (arguments.resume or arguments.overwrite)):
         sink.error(
@@ -86,19 +126,51 @@ def run(arguments: argparse.Namespace) -> int:
             help="choose another folder for the run",
         )
     sink.stop()
-    work = _train if recipe.space is None else _search
-    with watching(arguments.quiet) as watch:
-        trained = work(recipe, folder, sink, watch, arguments.resume)
-    if trained is None:
-        return 130
-    complain(sink.diagnostics)
-    if arguments.json:
-        found = [d.as_json() for d in sink.diagnostics]
-        facts = {"ok": True, "run": str(path), **trained.metrics, "diagnostics": found}
-        print(json.dumps(facts, indent=2))
-    else:
-        print(summary(recipe.model, trained.metrics, path))
-    return 0
+    return RunFolder(path, sink)
+
+
+def _no_budget(arguments: argparse.Namespace, sink: Sink) -> None:
+    """A spec says itself how long it trains."""
+    from spnc.diagnostics import Source
+    from spnc.spec.override import COMMAND_LINE
+
+    if arguments.budget is not None:
+        line = Source(COMMAND_LINE, f"--budget {arguments.budget}")
+        sink.error(
+            "E137",
+            "a budget is for --auto; a spec says itself how long it trains",
+            line.span_at(0, 8),
+            help="give a table with --auto, or set optimizer.max_iterations",
+        )
+        sink.stop()
+
+
+def _prepare_auto(arguments: argparse.Namespace, began: float, sink: Sink) -> tuple[Recipe, _Work]:
+    """The recipe that all tries begin from, and what chooses among them."""
+    from spnc.auto.budget import DEFAULT, Budget, read_budget
+    from spnc.auto.start import read_start
+
+    budget = arguments.budget or DEFAULT
+    seconds = read_budget(budget, sink)
+    settings = settings_of(arguments)
+    start = read_start(arguments.auto, settings, sink)
+    sink.stop()
+    assert seconds is not None
+    assert start is not None
+
+    def work(
+        recipe: Recipe, folder: RunFolder, sink: Sink, watch: Watch, resuming: bool
+    ) -> Trained | None:
+        from spnc.auto.loop import auto
+
+        del recipe
+        words = ["--auto", arguments.auto, "--budget", budget]
+        words += [word for setting in settings for word in ("--set", setting)]
+        with _keeping_tries(folder, sink, resuming, words) as journal:
+            return auto(start, Budget(seconds, began=began), sink, watch, journal)
+        return None
+
+    return start.recipe, work
 
 
 def _train(
@@ -122,7 +194,8 @@ def _train(
             complain(sink.diagnostics)
             raise
         done = folder.latest.history[-1].iteration
-        _tell(folder, sink, f"interrupted after iteration {done}; saved in {folder.checkpoint}")
+        what = f"interrupted after iteration {done}; saved in {folder.checkpoint}"
+        _tell(folder, sink, what, [str(folder.lock)])
         return None
     with writing(folder.path):
         folder.finish(trained)
@@ -133,32 +206,51 @@ def _search(
     recipe: Recipe, folder: RunFolder, sink: Sink, watch: Watch, resuming: bool
 ) -> Trained | None:
     """One training for every try; None after an interruption, of which was told."""
+    from spnc.search import search
+
+    with _keeping_tries(folder, sink, resuming, [str(folder.lock)]) as journal:
+        return search(recipe, sink, watch, journal)
+    return None
+
+
+@contextmanager
+def _keeping_tries(
+    folder: RunFolder, sink: Sink, resuming: bool, words: list[str]
+) -> Iterator[SearchFolder]:
+    """A journal in the run folder. An interruption ends the block, after telling what is kept.
+
+    `words` are what `spnc train` has to be given to go on.
+    """
     from spnc.cli.output import writing
     from spnc.diagnostics import counted
-    from spnc.search import search
     from spnc.search_folder import SearchFolder
 
     journal = SearchFolder(folder, resuming)
     try:
         with _termination_interrupts(), writing(folder.path):
-            return search(recipe, sink, watch, journal)
+            yield journal
     except KeyboardInterrupt:
         if journal.trying == 0:
             raise
         folder.write_checkpoint()
         finished = counted(len(journal.outcomes), "finished try", "finished tries")
         _tell(
-            folder, sink, f"interrupted in try {journal.trying}; {finished} kept in {folder.path}"
+            folder,
+            sink,
+            f"interrupted in try {journal.trying}; {finished} kept in {folder.path}",
+            words,
         )
-        return None
 
 
-def _tell(folder: RunFolder, sink: Sink, what: str) -> None:
+def _tell(folder: RunFolder, sink: Sink, what: str, words: list[str]) -> None:
     """Say what an interruption left, and how to go on."""
     from spnc.cli.output import complain
 
     complain(sink.diagnostics)
-    go_on = ["spnc", "train", str(folder.lock), "--out", str(folder.path), "--resume"]
+    if folder.recipe.is_file():
+        model = next(iter(sorted(folder.path.glob("best-*.spnc"))), folder.path)
+        what += f"\nthe best so far: {model}, from {folder.recipe}"
+    go_on = ["spnc", "train", *words, "--out", str(folder.path), "--resume"]
     print(f"{what}\ngo on with: {shlex.join(go_on)}", file=sys.stderr)
 
 

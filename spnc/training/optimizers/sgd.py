@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -56,6 +56,10 @@ class Sgd(Iterative):
                 "`squares` does nothing with the rule `plain`",
                 "remove it, or set `rule: adam`",
             )
+
+    def cut(self, iterations: int) -> Self | None:
+        """With `cosine` the size of every step depends on how many there will be."""
+        return None if self.schedule == "cosine" else super().cut(iterations)
 
     def open(self, fit: Fit, train: Any) -> Steps:
         """Steps of one epoch each."""

@@ -1,0 +1,1 @@
+"""What `--auto` may try: one family, one file, found through `spnc.registry.FAMILIES`."""

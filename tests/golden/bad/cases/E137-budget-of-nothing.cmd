@@ -1,0 +1,1 @@
+spnc train --auto builtin:asia --out run --budget 0min

@@ -1,0 +1,1 @@
+spnc train --auto builtin:asai --out run

@@ -1,0 +1,1 @@
+spnc train --auto cases/rows.csf --out run

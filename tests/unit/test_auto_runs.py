@@ -1,0 +1,405 @@
+"""`spnc train --auto` from table to model, on a clock of its own: cuts, kills, the same bits."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import spnc
+from spnc.auto import level, loop
+from spnc.auto.budget import Budget
+from spnc.auto.loop import auto
+from spnc.auto.start import read_start
+from spnc.data.load import load
+from spnc.diagnostics import Sink
+from spnc.engine.engine import CpuEngine
+from spnc.pipeline import Trained, compile_recipe, fit_compiled
+from spnc.run import RunFolder
+from spnc.search_folder import Journal, SearchFolder
+from spnc.shelf import TriesShelf
+from spnc.spec.read import read_recipe
+from spnc.training import OUT_OF_TIME
+from spnc.training.optimizers.sgd import Sgd
+from spnc.trials import Trials
+from spnc.watch import Watch
+
+QUICK = settings(
+    max_examples=6,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+class Clock:
+    """A clock on which every look takes the same time."""
+
+    def __init__(self, tick: float = 0.02) -> None:
+        self.now, self.tick = 0.0, tick
+
+    def __call__(self) -> float:
+        self.now += self.tick
+        return self.now
+
+
+def choose(
+    folder: Path | None,
+    budget: float = 12.0,
+    tick: float = 0.02,
+    *,
+    table: str = "builtin:asia",
+    given: list[str] | None = None,
+    resuming: bool = False,
+) -> Trained:
+    sink = Sink()
+    start = read_start(table, given or [], sink)
+    sink.stop()
+    assert start is not None
+    journal = SearchFolder(RunFolder(folder, sink), resuming) if folder is not None else None
+    return auto(start, Budget(budget, Clock(tick)), sink, None, journal)
+
+
+def made_again(run: Path) -> bytes:
+    """The model that training the run's short recipe gives."""
+    trained = spnc.train(run / "recipe.yaml")
+    again = run / "again.spnc"
+    trained.model.save(again)
+    return again.read_bytes()
+
+
+def test_the_best_of_all_tries_is_chosen_and_its_recipe_makes_the_same_bits(tmp_path: Path) -> None:
+    found = choose(tmp_path / "run", 15.0)
+    assert len(found.tries) > 5
+    best = max(found.tries, key=lambda t: (t.valid.rank, -t.number))
+    assert [t.number for t in found.tries if t.chosen] == [best.number]
+    assert found.scores["valid"] == best.valid
+    assert found.tries[0].values["family"] == "chow-liu"  # the first answer is a quick one
+    run = tmp_path / "run"
+    names = {"history.csv", "metrics.json", "model.spnc", "recipe.lock.yaml", "recipe.yaml"}
+    assert {p.name for p in run.iterdir()} == {*names, "tries.csv"}
+    text = (run / "recipe.yaml").read_text()
+    assert text.startswith("# Chosen by `spnc train --auto builtin:asia`: try ")
+    assert len(text.splitlines()) < 20
+    assert "noise" not in text or "0.5" not in text.split("noise")[1][:6]  # no defaults
+    assert made_again(run) == (run / "model.spnc").read_bytes()
+    locked = spnc.train(run / "recipe.lock.yaml")
+    locked.model.save(run / "locked.spnc")
+    assert (run / "locked.spnc").read_bytes() == (run / "model.spnc").read_bytes()
+
+
+@QUICK
+@given(st.floats(0.005, 0.2), st.floats(0.5, 20.0))
+def test_a_try_that_is_cut_has_a_recipe_for_the_same_bits(
+    tmp_path_factory: pytest.TempPathFactory, tick: float, budget: float
+) -> None:
+    run = tmp_path_factory.mktemp("auto") / "run"
+    found = choose(run, budget, tick)
+    best = next(t for t in found.tries if t.chosen)
+    assert best.valid.rank == max(t.valid.rank for t in found.tries)
+    if best.stopped == OUT_OF_TIME:
+        assert f"max_iterations: {best.iterations}\n" in (run / "recipe.yaml").read_text()
+    assert made_again(run) == (run / "model.spnc").read_bytes()
+
+
+@pytest.mark.parametrize("setting", ["dropout", "average", "stepwise"])
+def test_a_cut_is_repeated_to_the_bit_by_every_optimizer(tmp_path: Path, setting: str) -> None:
+    """The loop of training, ended early, and ended by `max_iterations`: the same parameters."""
+    options = {
+        "dropout": "{method: em, stop: none, dropout: 0.2, average: 0.9}",
+        "average": "{method: em, stop: none, average: 0.8}",
+        "stepwise": "{method: stepwise-em, stop: none, batch_rows: 500}",
+    }
+    spec = tmp_path / "a.yaml"
+    spec.write_text(
+        "model: a\ndata: {source: builtin:asia, split: [0.6, 0.2, 0.2]}\n"
+        f"forest: [{{learner: hclt, count: 2, states: 3}}]\noptimizer: {options[setting]}\n"
+    )
+    recipe = read_recipe(spec, Sink())
+    assert recipe is not None
+    cut = fit_compiled(
+        compile_recipe(recipe, Sink()), Sink(), enough=lambda history: len(history) > 7
+    )
+    assert cut.fitted.stopped == OUT_OF_TIME
+    assert cut.metrics["optimizer"]["iterations"] == 7
+    plain = spnc.train(spec, "optimizer.max_iterations=7")
+    assert plain.fitted.kept_iteration == cut.fitted.kept_iteration
+    for name, run in (("cut", cut), ("plain", plain)):
+        run.model.save(tmp_path / f"{name}.spnc")
+    assert (tmp_path / "cut.spnc").read_bytes() == (tmp_path / "plain.spnc").read_bytes()
+
+
+def test_steps_that_depend_on_how_many_there_will_be_are_not_cut(tmp_path: Path) -> None:
+    assert Sgd().cut(5) is None
+    shorter = Sgd(schedule="constant").cut(5)
+    assert shorter is not None
+    assert shorter.max_iterations == 5
+
+
+def test_no_try_is_begun_that_does_not_fit_by_its_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = loop._Loop.take
+    seen: list[tuple[float, float]] = []
+
+    def watched(self: Any, proposal: Any, rate: float) -> None:
+        if self.board.tried:
+            seen.append((self.estimate(proposal).least, self.budget.left() - self.reserve()))
+        take(self, proposal, rate)
+
+    monkeypatch.setattr(loop._Loop, "take", watched)
+    clock = 0.02
+    for budget in (2.0, 6.0, 12.0):
+        found = choose(None, budget, clock)
+        assert len(found.tries) >= 1
+        assert found.metrics["search"]["budget"] == budget
+    assert len(seen) > 5
+    # Looking at the clock takes time here.
+    assert all(least <= left + 10 * clock for least, left in seen)
+
+
+def test_any_budget_ends_with_a_model(tmp_path: Path) -> None:
+    found = choose(tmp_path / "run", 0.01)
+    assert [t.values["family"] for t in found.tries] == ["chow-liu"]
+    assert (tmp_path / "run" / "model.spnc").is_file()
+    assert made_again(tmp_path / "run") == (tmp_path / "run" / "model.spnc").read_bytes()
+
+
+def test_the_test_rows_are_looked_at_once_by_the_chosen_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+    original = CpuEngine.load
+
+    def load_counting(self: Any, table: Any, **named: Any) -> Any:
+        seen.append(int(table.weights.sum()))
+        return original(self, table, **named)
+
+    monkeypatch.setattr(CpuEngine, "load", load_counting)
+    found = choose(None, 12.0, given=["data.split=[0.6, 0.25, 0.15]"])
+    assert len(found.tries) > 2
+    assert seen.count(750) == 1
+    assert seen.count(1250) >= len(found.tries)
+
+
+def test_training_on_goes_on_where_the_best_try_was_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    original = CpuEngine.expected_counts
+
+    def counting(self: Any, parameters: Any, batch: Any) -> Any:
+        looks.append(1)
+        return original(self, parameters, batch)
+
+    spec = tmp_path / "a.yaml"
+    spec.write_text(
+        "model: a\ndata: {source: builtin:asia, split: [0.6, 0.2, 0.2]}\n"
+        "forest: [{learner: hclt, count: 2, states: 3}]\noptimizer: {stop: none}\n"
+    )
+    recipe = read_recipe(spec, Sink())
+    assert recipe is not None
+    dataset = load(recipe.data, Sink())
+    assert dataset is not None
+    trials = Trials(dataset, TriesShelf(dataset, ()), Journal(), Sink(), Watch())
+    trials.run(1, recipe, {}, enough=lambda history: len(history) > 30)
+    monkeypatch.setattr(CpuEngine, "expected_counts", counting)
+    again = trials.run(2, recipe, {}, enough=lambda history: len(history) > 40, resume=trials.state)
+    assert again.iterations == 40
+    assert len(looks) == 11  # the last of the first time, and ten more
+    plain = spnc.train(spec, "optimizer.max_iterations=40")
+    assert plain.scores["valid"] == again.valid
+    assert trials.trained is not None
+    for name, run in (("longer", trials.trained), ("plain", plain)):
+        run.model.save(tmp_path / f"{name}.spnc")
+    assert (tmp_path / "longer.spnc").read_bytes() == (tmp_path / "plain.spnc").read_bytes()
+
+
+# ---- kills ---------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """As if the process were gone."""
+
+
+def killing(at: int, *, before: bool) -> Callable[[Path, Path], Path]:
+    """A `Path.replace`, by which every file gets to its place, that dies at its n-th call."""
+    calls = [0]
+    replace = pathlib.Path.replace
+
+    def deadly(self: Path, target: Path) -> Path:
+        calls[0] += 1
+        if before and calls[0] == at:
+            raise Killed
+        done = replace(self, target)
+        if calls[0] == at:
+            raise Killed
+        return done
+
+    return deadly
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_killed_at_any_point_it_goes_on_and_chooses_the_best_of_all_tries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    at, seen = 0, 0
+    while True:
+        at += 3 if at > 6 else 1
+        run = tmp_path / f"run-{at}"
+        with monkeypatch.context() as patch:
+            patch.setattr(pathlib.Path, "replace", killing(at, before=before))
+            try:
+                choose(run, 6.0, 0.05)
+                break
+            except Killed:
+                pass
+        journal = run / "search.json"
+        if not journal.is_file():  # before there was anything to resume, or after all was done
+            assert at == 1 or (run / "model.spnc").is_file() or not (run / "best-1.spnc").exists()
+            continue
+        kept = json.loads(journal.read_text())
+        found = choose(run, 6.0, 0.05, resuming=True)
+        seen += 1
+        before_kill = [t["valid"]["total"] for t in kept["tries"]]
+        assert [t.valid.total for t in found.tries[: len(before_kill)]] == before_kill
+        best = next(t for t in found.tries if t.chosen)
+        assert best.valid.rank == max(t.valid.rank for t in found.tries)
+        assert made_again(run) == (run / "model.spnc").read_bytes()
+        assert not (run / "search.json").exists()
+        assert not list(run.glob("best-*"))
+    assert seen > 4
+
+
+def test_the_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
+        with pytest.raises(Killed):
+            choose(run, 12.0, 0.05)
+    kept = json.loads((run / "search.json").read_text())
+    assert 0.0 < kept["seconds"] < 12.0
+    kept["seconds"] = 11.9
+    kept["plan"] = ""
+    (run / "search.json").write_text(json.dumps(kept))
+    found = choose(run, 12.0, 0.05, resuming=True)
+    assert len(found.tries) == len(kept["tries"])  # no time for one more
+
+
+def test_a_try_under_way_goes_on_from_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = RunFolder.keep
+    whole = choose(tmp_path / "whole", 6.0, 0.05)
+
+    def deadly(self: RunFolder, state: Any) -> None:
+        keep(self, state)
+        if len(state.history) == 7:
+            self.write_checkpoint()
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "keep", deadly)
+        with pytest.raises(Killed):
+            choose(tmp_path / "run", 6.0, 0.05)
+    kept = json.loads((tmp_path / "run" / "search.json").read_text())
+    plan = json.loads(kept["plan"])
+    found = choose(tmp_path / "run", 6.0, 0.05, resuming=True)
+    number = len(kept["tries"])
+    assert found.tries[number].values["change"] == plan["what"]
+    assert found.tries[number].valid == whole.tries[number].valid
+
+
+def test_another_table_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
+        with pytest.raises(Killed):
+            choose(tmp_path / "run", 12.0, 0.05)
+    for other in ("seed=4", "data.split_seed=3", "smoothing=0.3"):
+        with pytest.raises(spnc.InputError, match="another recipe or other data"):
+            choose(tmp_path / "run", 12.0, 0.05, given=[other], resuming=True)
+
+
+def test_what_was_kept_and_then_damaged_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
+        with pytest.raises(Killed):
+            choose(run, 12.0, 0.05)
+    kept = (run / "search.json").read_text()
+    for old, new in (("learner", "lerner"), ('"family"', '"famly"'), ("axis", "axes"), ("{", "[")):
+        (run / "search.json").write_text(kept.replace(old, new))
+        with pytest.raises(spnc.InputError, match="E403"):
+            choose(run, 12.0, 0.05, resuming=True)
+
+
+def test_a_try_that_cannot_be_made_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Trials.run
+
+    def failing(self: Trials, number: int, recipe: Any, values: Any, **more: Any) -> Any:
+        if "states" in values["change"]:
+            sink = Sink()
+            sink.error("E402", "no")
+            sink.stop()
+        return run(self, number, recipe, values, **more)
+
+    monkeypatch.setattr(Trials, "run", failing)
+    found = choose(None, 5.0)
+    assert found.tries[0].values["family"] == "chow-liu"
+
+
+# ---- tables --------------------------------------------------------------------------------
+
+
+def test_what_is_settled_is_the_same_in_every_try() -> None:
+    for setting, says in (("smoothing=0.5", "smoothing: 0.5"), ("residual=none", "residual: none")):
+        found = choose(None, 9.0, given=[setting])
+        assert len(found.tries) > 2
+        assert all(says in json.loads(t.note)["recipe"] for t in found.tries)
+    linked = choose(None, 6.0, given=["residual=greedy-bfs", "seed=5"])
+    assert all("greedy-bfs" in json.loads(t.note)["recipe"] for t in linked.tries)
+    assert linked.recipe.seed >= 5
+
+
+ODD = {
+    "one-column": ["a", *("01"[i % 3 == 0] for i in range(60))],
+    "thirty-rows": ["a,b,c", *(f"{i % 2},{i % 2},{i // 3 % 2}" for i in range(30))],
+    "constant": ["a,b,c", *(f"{i % 2},1,{i % 3 % 2}" for i in range(80))],
+    "kinds": ["a,b,c", *(f"{i % 3},{(i + i // 7) % 3},{i % 2}" for i in range(200))],
+    "missing": ["a,b,c", *(f"{'?' if i % 5 == 0 else i % 2},{i % 2},{i % 3}" for i in range(200))],
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_tables_end_with_a_model_too(tmp_path: Path, name: str) -> None:
+    file = tmp_path / f"{name}.csv"
+    file.write_text("\n".join(ODD[name]) + "\n")
+    found = choose(tmp_path / "run", 4.0, 0.05, table=str(file))
+    assert set(found.scores) == {"train", "valid", "test"}
+    assert all(level(t) > -50.0 for t in found.tries)
+    assert found.recipe.data.split == (0.8, 0.1, 0.1)
+    assert made_again(tmp_path / "run") == (tmp_path / "run" / "model.spnc").read_bytes()
+
+
+def test_splits_that_come_with_the_table_are_used(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = (rng.random((300, 4)) < 0.5).astype(float)
+    np.savez(tmp_path / "rows.npz", train=rows[:200], valid=rows[200:250], test=rows[250:])
+    found = choose(None, 2.0, 0.05, table=str(tmp_path / "rows.npz"))
+    assert found.metrics["splits"]["valid"]["rows"] == 50
+    assert found.recipe.data.split is None
+    for name, part in (("train", rows[:200]), ("valid", rows[200:])):
+        np.savetxt(tmp_path / f"{name}.csv", part, "%d", ",")
+    valid = f"data.valid={tmp_path / 'valid.csv'}"
+    found = choose(None, 2.0, 0.05, table=str(tmp_path / "train.csv"), given=[valid])
+    assert found.metrics["splits"]["valid"]["rows"] == 100
+    np.savez(tmp_path / "none.npz", train=rows[:200], test=rows[250:])
+    with pytest.raises(spnc.InputError, match="E135"):
+        choose(None, 2.0, 0.05, table=str(tmp_path / "none.npz"))
