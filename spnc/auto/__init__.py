@@ -7,7 +7,8 @@ trains it until it yields less than the next one would, and puts the outcome on 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -34,6 +35,7 @@ class Proposal:
     edges: float  # of the circuit, about
     iterations: int  # that training is likely to take until it hardly improves
     structure: float = 0.0  # seconds for the structure, where more than edges tell
+    sure: bool = False  # whether these are all that comes before the first iteration
     goes_on: bool = False  # whether it is the best try, trained on from where it was left
     family: str = ""  # whose times tell what it costs; that which proposes it, if empty
 
@@ -58,11 +60,13 @@ class Board:
     dataset: Dataset
     budget: float  # seconds for all
     costs: Costs
+    clock: Callable[[], float] = time.monotonic
     left: float = 0.0  # seconds
     tried: list[Tried] = field(default_factory=list)
     given_up: set[str] = field(default_factory=set)  # axes that could not be tried to the end
     can_go_on: bool = False  # whether the state of the best try is at hand
     slope: float = 0.0  # nats per second that training the best try gained when it was left
+    measured: dict[Hashable, float] = field(default_factory=dict)  # by families, to be looked up
 
     @property
     def columns(self) -> int:

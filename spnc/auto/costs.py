@@ -72,6 +72,7 @@ class Costs:
             if measured:
                 near = min(measured, key=lambda o: abs(o.edges - edges))
                 pace = factor * near.pace * ((edges + ANY) / (near.edges + ANY)) ** GROWTH
+        setup = 0.0 if proposal.sure else setup
         before = max(SETUP_LEAST, setup, proposal.structure)
         return Estimate(before, pace, proposal.iterations, wrap_up(before))
 

@@ -73,7 +73,7 @@ class _Loop:
         self.guard, self.watch = guard, watch
         tables = trials.dataset.distinct
         costs = Costs(tables["train"].rows + tables["valid"].rows // 3)
-        self.board = Board(start.recipe, trials.dataset, budget.seconds, costs)
+        self.board = Board(start.recipe, trials.dataset, budget.seconds, costs, budget.clock)
         for outcome in sorted(trials.outcomes, key=lambda o: o.number):
             self._post(outcome)
         self.families: list[Family] = [FAMILIES[name]() for name in FAMILIES]

@@ -94,13 +94,17 @@ class Cells:
 
     def statistics(self, codes: NDArray[np.integer[Any]]) -> Floats32:
         """The statistics of complete rows of states, `[row, statistic]`."""
+        has_parent = np.flatnonzero(self.parents >= 0)
+        above = self.parents[has_parent]
+        if self.binary:
+            own = codes.astype(np.float32)
+            ones = np.ones((len(codes), 1), dtype=np.float32)
+            return np.concatenate([ones, own, own[:, has_parent] * own[:, above]], axis=1)
         found = np.zeros((len(codes), self.statistics_count), dtype=np.float32)
         found[:, 0] = 1.0
         on = codes > 0
         rows, columns = np.nonzero(on)
         found[rows, self._own[columns] + codes[rows, columns] - 1] = 1.0
-        has_parent = np.flatnonzero(self.parents >= 0)
-        above = self.parents[has_parent]
         rows, at = np.nonzero(on[:, has_parent] & on[:, above])
         columns = has_parent[at]
         pair = (codes[rows, above[at]] - 1) * (self.states[columns] - 1) + codes[rows, columns] - 1

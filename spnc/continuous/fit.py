@@ -11,20 +11,24 @@ several thousand others.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from spnc.continuous.cells import Cells, Floats32
 from spnc.continuous.decoder import Adam, Decoder
 from spnc.continuous.objective import Codes, Objective
-from spnc.data.dataset import Table
+from spnc.data.dataset import Column, Table
 from spnc.engine.crew import Crew, thread_count
 
 LOOKS = 40  # how often the validation rows are looked at, at most
 SETTLING_RATE = 0.01
+MEASURED_STEPS = 4
 
 
 @dataclass(frozen=True)
@@ -115,12 +119,11 @@ class Fit:
 
     def run(self, plain: Sequence[NDArray[np.float64]]) -> Mixture:
         """The mixture; all trees begin near this one, `plain[column][state of parent, state]`."""
-        plan, count = self._plan, self._plan.points
+        plan = self._plan
         decoder = Decoder.random(
             plan.latent, plan.hidden, self._objective.cells.logits_of(plain), self._rng
         )
-        uniform = np.full(count, -np.log(count), dtype=np.float32)
-        mixture = Mixture(decoder, _normal(self._grid), uniform)
+        mixture = Mixture(decoder, *_uniform(plan.points, plan.latent))
         mixture = self._best_of(plan.steps, mixture, self._learning(mixture))
         return self._best_of(plan.settling, mixture, self._settling(mixture))
 
@@ -179,6 +182,34 @@ class Fit:
         return self._objective.average(
             logits, log_weights, self._judged.codes, self._judged.weights
         )
+
+
+def measured_step(
+    columns: Sequence[Column], plan: Plan, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """Seconds that a step takes here: the least of a few."""
+    rng = np.random.default_rng(0)
+    cells = Cells.of(columns, list(pairwise(range(len(columns)))))
+    middle = np.zeros(cells.logits, dtype=np.float32)
+    decoder = Decoder.random(plan.latent, plan.hidden, middle, rng)
+    objective = Objective(cells, Crew(thread_count(None)))
+    codes = rng.integers(cells.states, size=(plan.batch_rows, len(columns)))
+    weights = np.full(plan.batch_rows, 1.0 / plan.batch_rows, dtype=np.float32)
+    adam = Adam(decoder.arrays, [0.0] * len(decoder.arrays))
+    least = np.inf
+    with threadpool_limits(limits=1):
+        for _ in range(MEASURED_STEPS):
+            began = clock()
+            points = _uniform(plan.points, plan.latent)
+            adam.step(objective.climb(decoder, *points, codes, weights).arrays, 0.0)
+            least = min(least, clock() - began)
+    return least
+
+
+def _uniform(points: int, latent: int) -> tuple[Floats32, Floats32]:
+    """Points that fill the latent space evenly, and their equal weights."""
+    log_weights = np.full(points, -np.log(points), dtype=np.float32)
+    return _normal(_grid(points, latent)), log_weights
 
 
 def _grid(points: int, latent: int) -> NDArray[np.float64]:

@@ -55,7 +55,7 @@ class ContinuousMixture(Options):
     steps: int = option(1500, "how many steps the network is fitted for", min=0)
     settling: int = option(300, "how many steps the points then move for", min=0)
     batch_rows: int = option(512, "rows that each step looks at", min=1)
-    learning_rate: float = option(0.001, "of the first step; it sinks to zero", above=0)
+    learning_rate: float = option(0.003, "of the first step; it sinks to zero", above=0)
     decay: float = option(0.3, "how fast the network's weights shrink by themselves", min=0)
     tree: Literal["plain", "given-latent"] = option(
         "given-latent",
@@ -87,15 +87,16 @@ class ContinuousMixture(Options):
             if lesson.valid is not None:
                 judged = Rows.of(filled(lesson.valid, cells, plain, lesson.rng))
             if first:
-                plan = self._plan(steps=first, settling=0)
+                plan = self.plan(steps=first, settling=0)
                 mixture = Fit(plan, cells, rows, judged, lesson.rng, step_taken).run(plain)
                 affinity = association(cells, mixture, rows)
             cells, plain = _tree(lesson, perturbed(affinity, self.noise, lesson.rng), pairs)
-            plan = self._plan(steps=self.steps, settling=self.settling)
+            plan = self.plan(steps=self.steps, settling=self.settling)
             mixture = Fit(plan, cells, rows, judged, lesson.rng, step_taken).run(plain)
         return _draw(lesson, cells, cells.tables(mixture.logits()), mixture.weights())
 
-    def _plan(self, *, steps: int, settling: int) -> Plan:
+    def plan(self, *, steps: int, settling: int) -> Plan:
+        """How the decoder is fitted, with so many steps."""
         return Plan(
             points=self.points,
             latent=self.latent,

@@ -71,9 +71,10 @@ class Iterative(Options):
         """Fit the parameters; with patience, keeps the best on the validation rows."""
         began = time.monotonic()
         engine = fit.engine
-        train = engine.load(fit.train)
+        just_once = self.max_iterations == 0  # then nothing is wanted but the scores
+        train = engine.load(fit.train, once=just_once)
         watch_valid = fit.valid is not None and self.patience is not None
-        valid = engine.load(fit.valid) if fit.valid is not None else None
+        valid = engine.load(fit.valid, once=just_once) if fit.valid is not None else None
         steps = self.open(fit, train)
         if self.average > 0.0:
             steps = Averaged(steps, fit, train, self.average)
@@ -84,7 +85,9 @@ class Iterative(Options):
         best_rank = _best_rank(state)
         while True:
             parameters = state.parameters
-            score, counts = steps.look(parameters)
+            score, counts = (
+                (engine.score(parameters, train), None) if just_once else steps.look(parameters)
+            )
             if score.possible == 0 and watch_valid and state.history:
                 # A step led astray; what was best before is not worse for it.
                 kept = state.best_iteration
