@@ -27,6 +27,7 @@ from spnc.data.dataset import Column, Table
 from spnc.engine.crew import Crew, thread_count
 
 LOOKS = 40  # how often the validation rows are looked at, at most
+MOST_JUDGED = 5000  # of them are looked at
 SETTLING_RATE = 0.01
 MEASURED_STEPS = 4
 
@@ -57,6 +58,13 @@ class Rows:
         """Those of a table without missing cells."""
         distinct = table.distinct()
         return Rows(distinct.values.astype(np.int32), distinct.weights)
+
+    def some(self, most: int, rng: np.random.Generator) -> Rows:
+        """At most so many of them, drawn at random."""
+        if len(self.codes) <= most:
+            return self
+        chosen = np.sort(rng.choice(len(self.codes), most, replace=False))
+        return Rows(self.codes[chosen], self.weights[chosen])
 
     def batches(self, size: int, rng: np.random.Generator) -> Iterator[tuple[Codes, Floats32]]:
         """Some rows at a time, with weights that add up to one, for ever.
@@ -112,7 +120,7 @@ class Fit:
         step_taken: Callable[[], None],
     ) -> None:
         self._plan, self._rng, self._step_taken = plan, rng, step_taken
-        self._judged = judged
+        self._judged = judged.some(MOST_JUDGED, rng) if judged is not None else None
         self._objective = Objective(cells, Crew(thread_count(None)))
         self._batches = rows.batches(plan.batch_rows, rng)
         self._grid = _grid(plan.points, plan.latent)

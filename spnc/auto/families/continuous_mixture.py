@@ -42,7 +42,8 @@ SIZES = (  # points and steps, the most work first
     (32, 150),
 )
 EDGES = 5.5  # for each point, column and state but one, about
-SETUP = 9e-5  # seconds for an edge, about: to build, check, lower, plan and score it
+SETUP = 6e-5  # seconds for an edge, about: to build, check, lower and plan it
+SCORE = 1.5e-9  # seconds for an edge and a distinct row, about: to plan and score it once
 MEASURED = (64, 256)  # points
 SLOWER = 1.3  # than what was measured, in the long run
 POINTS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -51,6 +52,7 @@ WIDTHS = (16, 32, 64, 128, 256)
 DECAYS = (0.03, 0.1, 0.3, 1.0, 3.0)
 LATENT = (4, 8, 16, 32)
 ROWS_PER_TREE = 300.0  # without so many, EM is not asked
+MANY_ROWS = 50_000  # distinct ones: an iteration of EM takes too long
 ITERATIONS, PATIENCE = 200, 2  # of EM, at most
 FEW = 3  # iterations that EM is likely to take
 
@@ -124,7 +126,7 @@ def _optimizer(board: Board, recipe: Recipe) -> Em:
     learner, entry = _learner(recipe), recipe.forest[0]
     assert learner is not None
     rows = float(board.dataset.train.weights.sum())
-    if rows < ROWS_PER_TREE * learner.points * entry.count:
+    if rows < ROWS_PER_TREE * learner.points * entry.count or board.rows >= MANY_ROWS:
         return Em(max_iterations=0)
     return Em(stop=None, max_iterations=ITERATIONS, patience=PATIENCE)
 
@@ -150,7 +152,7 @@ def _proposal(board: Board, recipe: Recipe, what: str, axis: str, gain: float) -
     edges = EDGES * entry.count * learner.points * states
     steps = learner.steps * (1.0 + 1.0 / FIRST_PART) + learner.settling
     each = SLOWER * _step_seconds(board, learner)
-    seconds = entry.count * steps * each + SETUP * edges
+    seconds = entry.count * steps * each + (SETUP + SCORE * board.rows) * edges
     assert isinstance(recipe.optimizer, Em)
     few = max(1, min(FEW, recipe.optimizer.max_iterations))
     return Proposal(recipe, what, axis, gain, edges, few, seconds, sure=True, family=NAME)
