@@ -15,8 +15,7 @@ from statistics import mean
 
 from benchmarks.markdown import table
 from benchmarks.paper_figures import DATASETS
-from benchmarks.runs import ROOT, SEEDS, Benchmark, Cell, Record, Results, chosen, parser_for
-from benchmarks.steps import Steps
+from benchmarks.runs import ROOT, Benchmark, Cell, Record, run
 
 SYSTEMS = {"own": "its own recipe", "any": "one recipe for all"}
 # Average test log-likelihoods in the order of the datasets. The first can be checked from public
@@ -49,20 +48,7 @@ BEST = Benchmark("best", _spec, _settings)
 
 def main() -> int:
     """Train what is missing, then write the tables."""
-    parser = parser_for("best", __doc__, tuple(SYSTEMS))
-    arguments = parser.parse_args()
-    cells = [
-        Cell(data, system, seed)
-        for seed in range(arguments.seeds or SEEDS)
-        for system in chosen(parser, arguments.systems, tuple(SYSTEMS))
-        for data in chosen(parser, arguments.datasets, tuple(DATASETS))
-    ]
-    steps = Steps()
-    results = Results(BEST, arguments.results, report)
-    results.complete(cells, steps)
-    print(results.write())
-    print(f"{results.markdown}: {steps.done() / 60:.1f} min")
-    return 0
+    return run(BEST, __doc__, tuple(SYSTEMS), report)
 
 
 def report(records: Sequence[Record]) -> str:

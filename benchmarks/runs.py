@@ -156,3 +156,26 @@ def chosen(
         if name not in known:
             parser.error(f"`{name}` is none of {', '.join(known)}")
     return names
+
+
+def run(
+    benchmark: Benchmark,
+    text: str | None,
+    systems: Sequence[str],
+    report: Callable[[Sequence[Record]], str],
+) -> int:
+    """The command of a benchmark of all systems, datasets and seeds: a seed of all comes first."""
+    parser = parser_for(benchmark.name, text, systems)
+    arguments = parser.parse_args()
+    cells = [
+        Cell(data, system, seed)
+        for seed in range(arguments.seeds or SEEDS)
+        for system in chosen(parser, arguments.systems, systems)
+        for data in chosen(parser, arguments.datasets, tuple(DATASETS))
+    ]
+    steps = Steps()
+    results = Results(benchmark, arguments.results, report)
+    results.complete(cells, steps)
+    print(results.write())
+    print(f"{results.markdown}: {steps.done() / 60:.1f} min")
+    return 0

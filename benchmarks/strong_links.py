@@ -17,8 +17,7 @@ from statistics import mean, stdev
 
 from benchmarks.markdown import table
 from benchmarks.paper_figures import DATASETS
-from benchmarks.runs import ROOT, SEEDS, Benchmark, Cell, Record, Results, chosen, parser_for
-from benchmarks.steps import Steps
+from benchmarks.runs import ROOT, Benchmark, Cell, Record, run
 
 FIVE, TEN = "forest.0.count=5", "forest.0.count=10"
 # `none` is what the others are compared with.
@@ -52,20 +51,7 @@ STRONG_LINKS = Benchmark("strong_links", _spec, _settings)
 
 def main() -> int:
     """Train what is missing, then write the table."""
-    parser = parser_for("strong_links", __doc__, tuple(SYSTEMS))
-    arguments = parser.parse_args()
-    cells = [
-        Cell(data, system, seed)
-        for seed in range(arguments.seeds or SEEDS)
-        for system in chosen(parser, arguments.systems, tuple(SYSTEMS))
-        for data in chosen(parser, arguments.datasets, tuple(DATASETS))
-    ]
-    steps = Steps()
-    results = Results(STRONG_LINKS, arguments.results, report)
-    results.complete(cells, steps)
-    print(results.write())
-    print(f"{results.markdown}: {steps.done() / 60:.1f} min")
-    return 0
+    return run(STRONG_LINKS, __doc__, tuple(SYSTEMS), report)
 
 
 def report(records: Sequence[Record]) -> str:
