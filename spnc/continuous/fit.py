@@ -132,8 +132,11 @@ class Fit:
             plan.latent, plan.hidden, self._objective.cells.logits_of(plain), self._rng
         )
         mixture = Mixture(decoder, *_uniform(plan.points, plan.latent))
-        mixture = self._best_of(plan.steps, mixture, self._learning(mixture))
-        return self._best_of(plan.settling, mixture, self._settling(mixture))
+        try:
+            mixture = self._best_of(plan.steps, mixture, self._learning(mixture))
+            return self._best_of(plan.settling, mixture, self._settling(mixture))
+        finally:
+            self._objective.crew.close()
 
     def _learning(self, mixture: Mixture) -> Callable[[float], None]:
         """Steps of the decoder, each at points of its own."""

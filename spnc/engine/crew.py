@@ -42,6 +42,11 @@ class Crew:
         for one in waiting:
             one.result()
 
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
 
 def even_bounds(count: int, parts: int) -> list[int]:
     """0 … count cut into nearly equal parts."""
