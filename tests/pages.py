@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
+from spnc.graph.nodes import Graph
+from spnc.lower import lower
+from spnc.model import Model
+from spnc.registry import BACKENDS
+
 VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
@@ -67,3 +72,8 @@ def read_page(text: str) -> Element:
     reader.close()
     assert reader.at is reader.root, f"<{reader.at.tag}> is not closed"
     return reader.root
+
+
+def opened(graph: Graph, name: str = "some") -> Model:
+    """A circuit as the model that a page would be about."""
+    return Model(name, *lower(graph), {}, BACKENDS["numpy"]())

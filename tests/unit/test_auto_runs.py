@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import pathlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +13,18 @@ from hypothesis import strategies as st
 
 import spnc
 from spnc.auto import level, loop
-from spnc.auto.budget import Budget
-from spnc.auto.loop import auto
-from spnc.auto.start import read_start
 from spnc.data.load import load
 from spnc.diagnostics import Sink
 from spnc.engine.engine import CpuEngine
-from spnc.pipeline import Trained, compile_recipe, fit_compiled
-from spnc.run import RunFolder
-from spnc.search_folder import Journal, SearchFolder
+from spnc.pipeline import compile_recipe, fit_compiled
+from spnc.search_folder import Journal
 from spnc.shelf import TriesShelf
 from spnc.spec.read import read_recipe
 from spnc.training import OUT_OF_TIME
 from spnc.training.optimizers.sgd import Sgd
 from spnc.trials import Trials
 from spnc.watch import Watch
+from tests.choosing import choose, made_again
 
 QUICK = settings(
     max_examples=6,
@@ -37,42 +32,6 @@ QUICK = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-
-
-class Clock:
-    """A clock on which every look takes the same time."""
-
-    def __init__(self, tick: float = 0.02) -> None:
-        self.now, self.tick = 0.0, tick
-
-    def __call__(self) -> float:
-        self.now += self.tick
-        return self.now
-
-
-def choose(
-    folder: Path | None,
-    budget: float = 12.0,
-    tick: float = 0.02,
-    *,
-    table: str = "builtin:asia",
-    given: list[str] | None = None,
-    resuming: bool = False,
-) -> Trained:
-    sink = Sink()
-    start = read_start(table, given or [], sink)
-    sink.stop()
-    assert start is not None
-    journal = SearchFolder(RunFolder(folder, sink), resuming) if folder is not None else None
-    return auto(start, Budget(budget, Clock(tick)), sink, None, journal)
-
-
-def made_again(run: Path) -> bytes:
-    """The model that training the run's short recipe gives."""
-    trained = spnc.train(run / "recipe.yaml")
-    again = run / "again.spnc"
-    trained.model.save(again)
-    return again.read_bytes()
 
 
 def test_the_best_of_all_tries_is_chosen_and_its_recipe_makes_the_same_bits(tmp_path: Path) -> None:
@@ -218,144 +177,6 @@ def test_training_on_goes_on_where_the_best_try_was_left(
     for name, run in (("longer", trials.trained), ("plain", plain)):
         run.model.save(tmp_path / f"{name}.spnc")
     assert (tmp_path / "longer.spnc").read_bytes() == (tmp_path / "plain.spnc").read_bytes()
-
-
-# ---- kills ---------------------------------------------------------------------------------
-
-
-class Killed(BaseException):
-    """As if the process were gone."""
-
-
-def killing(at: int, *, before: bool) -> Callable[[Path, Path], Path]:
-    """A `Path.replace`, by which every file gets to its place, that dies at its n-th call."""
-    calls = [0]
-    replace = pathlib.Path.replace
-
-    def deadly(self: Path, target: Path) -> Path:
-        calls[0] += 1
-        if before and calls[0] == at:
-            raise Killed
-        done = replace(self, target)
-        if calls[0] == at:
-            raise Killed
-        return done
-
-    return deadly
-
-
-@pytest.mark.parametrize("before", [True, False])
-def test_killed_at_any_point_it_goes_on_and_chooses_the_best_of_all_tries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bool
-) -> None:
-    at, seen = 0, 0
-    while True:
-        at += 3 if at > 6 else 1
-        run = tmp_path / f"run-{at}"
-        with monkeypatch.context() as patch:
-            patch.setattr(pathlib.Path, "replace", killing(at, before=before))
-            try:
-                choose(run, 6.0, 0.05)
-                break
-            except Killed:
-                pass
-        journal = run / "search.json"
-        if not journal.is_file():  # before there was anything to resume, or after all was done
-            assert at == 1 or (run / "model.spnc").is_file() or not (run / "best-1.spnc").exists()
-            continue
-        kept = json.loads(journal.read_text())
-        found = choose(run, 6.0, 0.05, resuming=True)
-        seen += 1
-        before_kill = [t["valid"]["total"] for t in kept["tries"]]
-        assert [t.valid.total for t in found.tries[: len(before_kill)]] == before_kill
-        best = next(t for t in found.tries if t.chosen)
-        assert best.valid.rank == max(t.valid.rank for t in found.tries)
-        assert made_again(run) == (run / "model.spnc").read_bytes()
-        assert not (run / "search.json").exists()
-        assert not list(run.glob("best-*"))
-    assert seen > 4
-
-
-def test_the_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = tmp_path / "run"
-    with monkeypatch.context() as patch:
-        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
-        with pytest.raises(Killed):
-            choose(run, 12.0, 0.05)
-    kept = json.loads((run / "search.json").read_text())
-    assert 0.0 < kept["seconds"] < 12.0
-    kept["seconds"] = 11.9
-    kept["plan"] = ""
-    (run / "search.json").write_text(json.dumps(kept))
-    found = choose(run, 12.0, 0.05, resuming=True)
-    assert len(found.tries) == len(kept["tries"])  # no time for one more
-
-
-def test_a_try_under_way_goes_on_from_its_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keep = RunFolder.keep
-    whole = choose(tmp_path / "whole", 6.0, 0.05)
-
-    def deadly(self: RunFolder, state: Any) -> None:
-        keep(self, state)
-        if len(state.history) == 7:
-            self.write_checkpoint()
-            raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "keep", deadly)
-        with pytest.raises(Killed):
-            choose(tmp_path / "run", 6.0, 0.05)
-    kept = json.loads((tmp_path / "run" / "search.json").read_text())
-    plan = json.loads(kept["plan"])
-    found = choose(tmp_path / "run", 6.0, 0.05, resuming=True)
-    number = len(kept["tries"])
-    assert found.tries[number].values["change"] == plan["what"]
-    assert found.tries[number].valid == whole.tries[number].valid
-
-
-def test_another_table_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
-        with pytest.raises(Killed):
-            choose(tmp_path / "run", 12.0, 0.05)
-    for other in ("seed=4", "data.split_seed=3", "smoothing=0.3"):
-        with pytest.raises(spnc.InputError, match="another recipe or other data"):
-            choose(tmp_path / "run", 12.0, 0.05, given=[other], resuming=True)
-
-
-def test_what_was_kept_and_then_damaged_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = tmp_path / "run"
-    with monkeypatch.context() as patch:
-        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
-        with pytest.raises(Killed):
-            choose(run, 12.0, 0.05)
-    kept = (run / "search.json").read_text()
-    for old, new in (("learner", "lerner"), ('"family"', '"famly"'), ("axis", "axes"), ("{", "[")):
-        (run / "search.json").write_text(kept.replace(old, new))
-        with pytest.raises(spnc.InputError, match="E403"):
-            choose(run, 12.0, 0.05, resuming=True)
-
-
-def test_a_try_that_cannot_be_made_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Trials.run
-
-    def failing(self: Trials, number: int, recipe: Any, values: Any, **more: Any) -> Any:
-        if "states" in values["change"]:
-            sink = Sink()
-            sink.error("E402", "no")
-            sink.stop()
-        return run(self, number, recipe, values, **more)
-
-    monkeypatch.setattr(Trials, "run", failing)
-    found = choose(None, 5.0)
-    assert found.tries[0].values["family"] == "chow-liu"
-
-
-# ---- tables --------------------------------------------------------------------------------
 
 
 def test_what_is_settled_is_the_same_in_every_try() -> None:

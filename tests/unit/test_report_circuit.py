@@ -16,10 +16,8 @@ from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.indicator import Indicator
 from spnc.lift import lift
-from spnc.lower import lower
 from spnc.model import Model
 from spnc.queries.flows import edge_flows
-from spnc.registry import BACKENDS
 from spnc.report.facts.circuit import Circuit, circuit_facts
 from tests.circuits import (
     _Grower,
@@ -33,12 +31,9 @@ from tests.circuits import (
     random_rows,
 )
 from tests.forests import small_forest
+from tests.pages import opened
 
 Floats = NDArray[np.float64]
-
-
-def opened(graph: Graph, name: str = "some") -> Model:
-    return Model(name, *lower(graph), {}, BACKENDS["numpy"]())
 
 
 def facts_of(model: Model, rows: Table, **more: object) -> Circuit:

@@ -16,11 +16,9 @@ from spnc.data.dataset import Column, Dataset, Table
 from spnc.data.debd import fetch
 from spnc.data.options import DataOptions
 from spnc.diagnostics import InputError, Sink
-from spnc.graph.nodes import Builder, Graph
+from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.categorical import Categorical
-from spnc.lower import lower
-from spnc.model import Model
 from spnc.registry import BACKENDS
 from spnc.report.facts.columns import columns_fit, kl
 from spnc.report.facts.gather import Facts, gather
@@ -36,12 +34,9 @@ from tests.circuits import (
     random_columns,
     random_rows,
 )
+from tests.pages import opened
 
 Floats = NDArray[np.float64]
-
-
-def opened(graph: Graph, name: str = "some") -> Model:
-    return Model(name, *lower(graph), {}, BACKENDS["numpy"]())
 
 
 # ---- columns and pairs ---------------------------------------------------------------------------

@@ -1,0 +1,50 @@
+"""`--auto` on a clock of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import spnc
+from spnc.auto.budget import Budget
+from spnc.auto.loop import auto
+from spnc.auto.start import read_start
+from spnc.diagnostics import Sink
+from spnc.pipeline import Trained
+from spnc.run import RunFolder
+from spnc.search_folder import SearchFolder
+
+
+class Clock:
+    """A clock on which every look takes the same time."""
+
+    def __init__(self, tick: float = 0.02) -> None:
+        self.now, self.tick = 0.0, tick
+
+    def __call__(self) -> float:
+        self.now += self.tick
+        return self.now
+
+
+def choose(
+    folder: Path | None,
+    budget: float = 12.0,
+    tick: float = 0.02,
+    *,
+    table: str = "builtin:asia",
+    given: list[str] | None = None,
+    resuming: bool = False,
+) -> Trained:
+    sink = Sink()
+    start = read_start(table, given or [], sink)
+    sink.stop()
+    assert start is not None
+    journal = SearchFolder(RunFolder(folder, sink), resuming) if folder is not None else None
+    return auto(start, Budget(budget, Clock(tick)), sink, None, journal)
+
+
+def made_again(run: Path) -> bytes:
+    """The model that training the run's short recipe gives."""
+    trained = spnc.train(run / "recipe.yaml")
+    again = run / "again.spnc"
+    trained.model.save(again)
+    return again.read_bytes()
