@@ -36,12 +36,37 @@ def _signs(own):
 
 
 @part
+def _too_high(own):
+    """The sign of numbers above the ceiling alone."""
+    high = 0
+    for k in range(len(own)):
+        high += not (own[k] <= CEILING)
+    return HIGH if high else 0
+
+
+@part
 def _times(own, table, way):
-    """Multiply; a sign if that leads below the floor, whence the next factor may lead back."""
+    """Multiply; a sign if that leads below the floor, whence the next factor may lead back.
+
+    Nothing is lost where a factor is zero: indicators are, for all states but one.
+    """
     low = 0
     for k in range(len(own)):
-        own[k] *= table[way[k]]
-        low += own[k] < FLOOR
+        factor = table[way[k]]
+        both = own[k] * factor
+        low += (both < FLOOR) & (own[k] > 0.0) & (factor > 0.0)
+        own[k] = both
+    return LOW if low else 0
+
+
+@part
+def _times_straight(own, factors):
+    """The same for factors in the order of the numbers themselves."""
+    low = 0
+    for k in range(len(own)):
+        both = own[k] * factors[k]
+        low += (both < FLOOR) & (own[k] > 0.0) & (factors[k] > 0.0)
+        own[k] = both
     return LOW if low else 0
 
 
@@ -114,7 +139,7 @@ def cells_forward(first, last, cells, dense, weights, matrices, maps, alive, val
             block = dense.block_of[i]
             own = values[offsets[i] : offsets[i] + dense.sums[block] * size]
             dense_forward(dense, block, matrices, offsets, size, values, own)
-        signs |= _signs(own)
+        signs |= _too_high(own) if kind == PRODUCT else _signs(own)
     return signs
 
 
@@ -188,12 +213,7 @@ def rows_pass(
             if kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    child = values[places[links.nodes[e]] :]
-                    low = 0
-                    for k in range(size):
-                        own[k] *= child[k]
-                        low += own[k] < FLOOR
-                    signs[block] |= LOW if low else 0
+                    signs[block] |= _times_straight(own, values[places[links.nodes[e]] :])
                 for e in range(nodes.cells.starts[i], nodes.cells.starts[i + 1]):
                     start = nodes.cells.maps[e] + row
                     cell = cell_values[offsets[nodes.cells.nodes[e]] :]
@@ -211,7 +231,8 @@ def rows_pass(
                 dense_forward(dense, number, matrices, places, width, values, all_sums)
                 for m in range(1, dense.sums[number]):
                     signs[block] |= _signs(all_sums[m * width : m * width + size])
-            signs[block] |= _signs(own)
+            # A root of zero is an impossible row: the bracket says so.
+            signs[block] |= _too_high(own) if kind == PRODUCT and i < root else _signs(own)
 
         for k in range(size):
             value = values[places[root] + k]

@@ -48,6 +48,7 @@ class Planner:
         self.maps: list[Any] = []  # map number -> entries; filled in at the end where shared
         self._wanted: dict[tuple[int, int], int] = {}  # (domain, domain) -> map number
         self._groups: dict[tuple[int, bytes], tuple[int, int]] = {}
+        self._packings: dict[tuple[int, tuple[int, ...]], list[int]] = {}
         self._scope_domains = self._find_scope_domains()
 
         self.kinds: list[int] = []
@@ -192,13 +193,22 @@ class Planner:
         small = sorted((f for f, fit in zip(factors, fits, strict=True) if fit), key=lambda f: f[1])
         if len(small) < 2:
             return alone
-        starts, columns = self.skeleton.scopes_columns(tuple(scope for _, scope in small))
-        groups = pack(self.codes, self.states, starts, columns, self.domains[domain].rows, limit)
+        groups = self._packing(domain, tuple(scope for _, scope in small), limit)
         parts = [[f] for f, fit in zip(factors, fits, strict=True) if not fit]
         last = -1
-        for factor, group in zip(small, groups.tolist(), strict=True):
+        for factor, group in zip(small, groups, strict=True):
             if group != last:
                 parts.append([])
                 last = group
             parts[-1].append(factor)
         return parts
+
+    def _packing(self, domain: int, scopes: tuple[int, ...], limit: int) -> list[int]:
+        """Which group each of these scopes is in. Components that are alike ask this often."""
+        found = self._packings.get((domain, scopes))
+        if found is None:
+            starts, columns = self.skeleton.scopes_columns(scopes)
+            rows = self.domains[domain].rows
+            found = pack(self.codes, self.states, starts, columns, rows, limit).tolist()
+            self._packings[domain, scopes] = found
+        return found

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numba.core import event
 
 from spnc.data.dataset import Column, Table
-from spnc.engine import first_use
+from spnc.engine import bracket, first_use
 from spnc.engine.compiling import Listener
 from spnc.engine.crew import shares, thread_count
 from spnc.engine.dense import dense_blocks
@@ -28,9 +28,10 @@ from spnc.engine.skeleton import Skeleton
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.categorical import Categorical
+from spnc.leaves.indicator import Indicator
 from spnc.lower import lower
 from spnc.registry import BACKENDS
-from tests.circuits import hidden_tree, random_circuit, random_columns, repeated_rows
+from tests.circuits import all_states, hidden_tree, random_circuit, random_columns, repeated_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = st.integers(0, 10**6)
@@ -106,6 +107,36 @@ def test_a_column_of_very_many_states_is_computed_row_by_row() -> None:
     assert batch.running is None
     expected = [np.log(weights[0]), np.log(weights[-1]), 0.0]
     assert engine.log_likelihood(parameters, batch) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("tiny", "twice"), [(0.3, False), (1e-200, True)])
+def test_zeros_of_indicators_lose_nothing_but_small_numbers_do(
+    monkeypatch: pytest.MonkeyPatch, tiny: float, twice: bool
+) -> None:
+    columns = tuple(Column(f"c{i}") for i in range(3))
+    builder = Builder(columns)
+    parts = [
+        builder.product(
+            [builder.leaf(0, Indicator(state)), *(builder.leaf(c, Bernoulli(p)) for c in (1, 2))]
+        )
+        for state, p in ((0.0, tiny), (1.0, 0.6))
+    ]
+    builder.sum(parts, [0.5, 0.5])
+    program, parameters = lower(builder.graph)
+    table = Table(np.vstack([all_states(columns)[:-1]] * 8))
+    calls = []
+    computed = bracket.rows_from_above
+
+    def from_above(*arguments: Any) -> None:
+        calls.append(arguments)
+        computed(*arguments)
+
+    monkeypatch.setattr(bracket, "rows_from_above", from_above)
+    engine: CpuEngine = BACKENDS["numba"](plan_rows=0).open(program)
+    found = engine.log_likelihood(parameters, engine.load(table))
+    assert bool(calls) == twice
+    numpy = BACKENDS["numpy"]().open(program)
+    assert found == pytest.approx(numpy.log_likelihood(parameters, numpy.load(table)))
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 8])
