@@ -26,7 +26,7 @@ SYSTEMS = {
     "greedy-bfs": [FIVE, "residual=greedy-bfs"],
     "informed": [FIVE, "residual=informed", "residual.judge=valid"],
     "best-gain": [FIVE, "residual=best-gain"],
-    "none, twice the trees": [TEN],
+    "twice the trees": [TEN],
 }
 
 _HEAD = """# Residual links on strong components

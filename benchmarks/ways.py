@@ -1,0 +1,125 @@
+"""Which ways lead up from a forest of ten hidden Chow-Liu trees?
+
+    python -m benchmarks.ways [--datasets a,b] [--systems a,b] [--seeds N]
+
+Every way changes one thing in specs/paper/DATASET-hclt10.yaml; then there are continuous mixtures.
+Compared on validation rows: the choices behind specs/best. What came out is in
+benchmarks/results/ways.json and, as a table, in ways.md.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import yaml
+
+from benchmarks.markdown import table
+from benchmarks.paper_figures import DATASETS
+from benchmarks.runs import ROOT, Benchmark, Cell, Record, run
+
+BASE = "ten hidden Chow-Liu trees"
+LEARN_SPN = {"learner": "learn-spn", "count": 5, "leaves": "chow-liu", "clusters": 4}
+EXTRA_SPN = {"learner": "extra-spn", "count": 10, "leaves": "chow-liu"}
+
+Entry = dict[str, Any]  # of a spec's forest
+
+
+def _with(**changes: Any) -> Callable[[Entry], list[str]]:
+    return lambda entry: _forest({**entry, **changes})
+
+
+def _beside(other: Entry) -> Callable[[Entry], list[str]]:
+    return lambda entry: _forest(entry, other)
+
+
+def _states(*pairs: tuple[int, int]) -> Callable[[Entry], list[str]]:
+    return lambda entry: _forest(*({**entry, "count": n, "states": s} for n, s in pairs))
+
+
+def _fitted(*settings: str) -> Callable[[Entry], list[str]]:
+    return lambda _: list(settings)
+
+
+def _mixture(points: int, **options: Any) -> Callable[[Entry], list[str]]:
+    own = {"learner": "continuous-mixture", "points": points, "steps": 1000, "decay": 1.0}
+    own |= {"learning_rate": 0.002, **options}
+    return lambda _: [*_forest(own), "optimizer={method: em, max_iterations: 0}"]
+
+
+def _forest(*entries: Entry) -> list[str]:
+    return [f"forest={json.dumps(entries)}"]
+
+
+SYSTEMS = {
+    BASE: _fitted(),
+    "twenty": _with(count=20),
+    "more noise in the trees": _with(noise=1.5),
+    "random roots": _with(root="random"),
+    "each from a bootstrap of the rows": _with(bootstrap=True),
+    "of 4 to 16 states": _states((2, 4), (3, 8), (3, 12), (2, 16)),
+    "five LearnSPNs on Chow-Liu leaves beside them": _beside(LEARN_SPN),
+    "ten ExtraSPNs on Chow-Liu leaves beside them": _beside(EXTRA_SPN),
+    "a larger prior": _fitted("smoothing=0.5"),
+    "parameters averaged": _fitted("optimizer.average=0.9"),
+    "dropout of 10%": _fitted("optimizer.dropout=0.1"),
+    "EM on mini-batches": _fitted("optimizer.method=stepwise-em"),
+    "continuous mixture of 512 trees": _mixture(512, tree="plain", settling=0),
+    "… its points settled": _mixture(512, tree="plain"),
+    "… and its trees chosen given the point": _mixture(512),
+    "… and four times as many": _mixture(2048),
+}
+
+_HEAD = """# Ways up
+
+Written by `python -m benchmarks.ways`. Average log-likelihoods of **validation** rows in nats,
+means over seeds; in brackets what was gained over the first line, and edges as times its own.
+Every line down to the continuous mixtures changes one thing in the first; of the mixtures, each
+line adds to the one before.
+"""
+
+
+def _spec(cell: Cell) -> Path:
+    return ROOT / "specs" / "paper" / f"{cell.data}-hclt10.yaml"
+
+
+def _settings(cell: Cell) -> list[str]:
+    (entry,) = yaml.safe_load(_spec(cell).read_text(encoding="utf-8"))["forest"]
+    return [f"seed={cell.seed}", *SYSTEMS[cell.system](entry)]
+
+
+WAYS = Benchmark("ways", _spec, _settings)
+
+
+def main() -> int:
+    """Train what is missing, then write the table."""
+    return run(WAYS, __doc__, tuple(SYSTEMS), report)
+
+
+def report(records: Sequence[Record]) -> str:
+    """All ways by all datasets that have records."""
+
+    def cell(system: str, data: str) -> str:
+        own = [r for r in records if (r["system"], r["data"]) == (system, data)]
+        base = [r for r in records if (r["system"], r["data"]) == (BASE, data)]
+        if not own:
+            return ""
+        found = mean(r["valid"] for r in own)
+        if system == BASE or not base:
+            return f"{found:.3f}"
+        gained = found - mean(r["valid"] for r in base)
+        times = mean(r["edges"] for r in own) / mean(r["edges"] for r in base)
+        text = f"{gained:+.3f}"
+        return f"{found:.3f} ({f'**{text}**' if gained > 0 else text}, {times:.1f}×)"
+
+    named = [name for name in DATASETS if any(r["data"] == name for r in records)]
+    rows = [[system, *(cell(system, data) for data in named)] for system in SYSTEMS]
+    return f"{_HEAD}\n{table(['', *(DATASETS[name] for name in named)], rows)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
