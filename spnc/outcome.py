@@ -26,11 +26,17 @@ class Outcome:
     iterations: int
     seconds: float
     chosen: bool = False
-    setup: float = 0.0  # seconds before the first iteration
+    setup: float = 0.0  # seconds before the first iteration, without what is done just once
+    structure: float = 0.0  # of these: for components and links
     pace: float = 0.0  # seconds for an iteration; 0 if there was none
     kept: int = 0  # the iteration whose parameters were kept
     stopped: str = ""  # what ended training
     note: str = ""  # whatever those who proposed it want to remember
+
+    @property
+    def lowering(self) -> float:
+        """Seconds for what comes between the structure and the first iteration."""
+        return max(0.0, self.setup - self.structure)
 
     def better_than(self, other: Outcome | None) -> bool:
         """By the validation rows; of equals, the earlier is better."""
@@ -64,7 +70,7 @@ class Outcome:
                 raise ValueError("its scores are not numbers")
         if not isinstance(record["number"], int):
             raise TypeError("its tries are not numbered")
-        seconds = [record[name] for name in ("seconds", "setup", "pace")]
+        seconds = [record[name] for name in ("seconds", "setup", "structure", "pace")]
         if not all(isinstance(value, int | float) for value in seconds):
             raise TypeError("its times are not numbers")
         return Outcome(**{**record, **scores})

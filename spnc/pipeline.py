@@ -41,6 +41,7 @@ from spnc.training import OUT_OF_TIME, Enough, Fitted, State
 from spnc.warm_up import warm_up
 from spnc.watch import Watch
 
+LOWERING = "checking and lowering"
 PREPARING = "preparing the backend"  # the stage that is long only once on a machine
 Dump = Callable[[str, Graph], None]  # called with a stage's name and the graph it left
 
@@ -126,7 +127,7 @@ def compile_recipe(
         forest = recipe.residual.link(task)
         sink.stop()
 
-    watch.stage("checking and lowering")
+    watch.stage(LOWERING)
     with _timed(seconds, "compile"):
         graph = crown(forest)
         if dump is not None:

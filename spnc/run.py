@@ -119,9 +119,15 @@ class RunFolder:
         """Make the folder; what an earlier run left there is removed, so that no file is of it."""
         self.path.mkdir(parents=True, exist_ok=True)
         old = [self.model, self.metrics, self.history, self.tries, self.search, self.recipe]
-        old += [self.report, *self.path.glob(BEST)]
+        old += [self.report, *self.path.glob(BEST), *self.left_over()]
         for file in old if keep_checkpoint else [*old, self.checkpoint]:
             file.unlink(missing_ok=True)
+
+    def left_over(self) -> list[Path]:
+        """What a run that was killed while it wrote has left: halves of files."""
+        names = [self.model, self.metrics, self.history, self.lock, self.recipe, self.tries]
+        names += [self.search, self.report, self.checkpoint, self.path / BEST]
+        return [file for name in names for file in self.path.glob(f".{name.name}.*")]
 
     def attend(self, compiled: Compiled) -> None:
         """Checkpoints are of this from now on."""

@@ -45,6 +45,7 @@ class Journal:
     plan: str = ""  # of the try that is about to begin
     spent: Callable[[], float] | None = None  # seconds up to now, where somebody counts
     comment: Callable[[Outcome], str] | None = None  # the head of a recipe for people, if wanted
+    read_plan: Callable[[str], object] | None = None  # raises LookupError, TypeError or ValueError
 
     def open(self, recipe: Recipe, dataset: Dataset, sink: Sink, recipe_of: RecipeOf) -> Begun:
         """What there is of the tries for this recipe."""
@@ -53,6 +54,10 @@ class Journal:
 
     def establish(self) -> None:
         """From here on tries can be resumed; otherwise that is when the first begins to train."""
+
+    def planned(self, plan: str) -> None:
+        """This try is about to begin; or, if that is empty, it is given up."""
+        self.plan = plan
 
     def begin(self, number: int, compiled: Compiled, sink: Sink) -> State | None:
         """A try begins its training; answers where to go on from."""
@@ -95,7 +100,20 @@ class SearchFolder(Journal):
         return begun
 
     def establish(self) -> None:
-        """Make the folder, and say in it what the tries are for."""
+        """Make the folder, and say in it what the tries are for.
+
+        A finished run that is there is left alone until there is something to put in its place.
+        """
+        if self.resuming or not self.run.model.is_file():
+            self._establish()
+
+    def planned(self, plan: str) -> None:
+        """Write down which try is about to begin."""
+        self.plan = plan
+        if self._begin_with is None:
+            self._write()
+
+    def _establish(self) -> None:
         if self._begin_with is not None:
             recipe, dataset = self._begin_with
             if not self.resuming:
@@ -107,7 +125,7 @@ class SearchFolder(Journal):
 
     def begin(self, number: int, compiled: Compiled, sink: Sink) -> State | None:
         """The first try makes the folder: what cannot be compiled leaves nothing behind."""
-        self.establish()
+        self._establish()
         self.trying = number
         self._write()
         self.run.attend(compiled)
@@ -128,9 +146,7 @@ class SearchFolder(Journal):
         self.outcomes.append(outcome)
         if best is not None:
             best.model.save(self._best_model(outcome.number))
-            if self.comment is not None:
-                text = self.comment(outcome) + short_text(best.recipe, self.run.path)
-                write_text(self.run.recipe, text)
+            self._write_recipe(outcome, best)
             fitted = best.fitted
             self._about_best = {
                 "number": outcome.number,
@@ -152,10 +168,18 @@ class SearchFolder(Journal):
         """Write the results; the lock file is now that of the chosen recipe."""
         write_text(self.run.tries, outcomes_text(trained.tries))
         write_text(self.run.lock, lock_text(trained.recipe, dataset, self.run.path))
+        (chosen,) = (outcome for outcome in trained.tries if outcome.chosen)
+        self._write_recipe(chosen, trained)  # a run may have been killed just after a better one's
         self.run.finish(trained)
         self.run.search.unlink(missing_ok=True)
-        for file in self.run.path.glob(BEST):
+        for file in (*self.run.path.glob(BEST), *self.run.left_over()):
             file.unlink(missing_ok=True)
+
+    def _write_recipe(self, outcome: Outcome, trained: Trained) -> None:
+        """The recipe for people, where one is wanted."""
+        if self.comment is not None:
+            text = self.comment(outcome) + short_text(trained.recipe, self.run.path)
+            write_text(self.run.recipe, text)
 
     def _best_model(self, number: int) -> Path:
         return self.run.path / BEST.replace("*", str(number))
@@ -189,10 +213,14 @@ class SearchFolder(Journal):
             self._about_best = about["best"]
             best = None
             recipes = {o.number: recipe_of(o) for o in self.outcomes}
+            if self.outcomes and not about["best"]:
+                raise ValueError("its best try is missing")
             if same and about["best"]:
                 recipe = recipes[about["best"]["number"]]
                 best = self._trained(about["best"], recipe, sink)
             self.plan = str(about["plan"])
+            if same and self.plan and self.read_plan is not None:
+                self.read_plan(self.plan)
             begun = Begun(tuple(self.outcomes), best, float(about["seconds"]), self.plan)
         except (OSError, LookupError, ValueError, TypeError) as error:
             sink.error(

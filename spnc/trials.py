@@ -92,7 +92,13 @@ class Trials:
         evaluate(found, self.dataset, _JUDGED, self.watch)
         if self.tell_all:
             _pass_on(own, self.sink)
-        history = found.fitted.history
+        history, spent = found.fitted.history, found.metrics["seconds"]
+        structure = spent["structure"] + spent["residual"]
+        setup = 0.0
+        if pace.first is not None:
+            setup = max(0.0, pace.first - began - spent["prepare"])
+        elif history[-1].iteration == 0:  # training was nothing but a look at the rows
+            setup = structure + spent["compile"] + spent["train"]
         outcome = Outcome(
             number,
             values,
@@ -101,7 +107,8 @@ class Trials:
             found.metrics["model"]["edges"],
             found.metrics["optimizer"]["iterations"],
             self.clock() - began,
-            setup=max(0.0, (pace.first or began) - began - found.metrics["seconds"]["prepare"]),
+            setup=setup,
+            structure=min(structure, setup),
             pace=pace.of_iterations(history),
             kept=found.fitted.kept_iteration,
             stopped=found.fitted.stopped,
@@ -131,12 +138,14 @@ class Trials:
         trained.metrics["seconds"]["data"] = reading
         evaluate(trained, self.dataset, rest, self.watch)
         report_impossible_rows(trained.scores, self.sink)
+        spent = self.journal.spent
+        by_tries = reading + sum(o.seconds for o in self.outcomes)
         ordered = sorted(self.outcomes, key=lambda o: o.number)
         trained.tries = tuple(replace(o, chosen=o.number == best.number) for o in ordered)
         trained.metrics["search"] = {
             **about,
             "chosen": best.number,
-            "seconds": round(reading + sum(o.seconds for o in self.outcomes), 3),
+            "seconds": round(spent() if spent is not None else by_tries, 3),
             "tries": [o.as_json() for o in trained.tries],
         }
         self.journal.end(trained, self.dataset)
@@ -185,14 +194,22 @@ def best_of(outcomes: list[Outcome]) -> Outcome | None:
     return next((o for o in outcomes if all(not p.better_than(o) for p in outcomes)), None)
 
 
-def report_no_validation_rows(span: Span | None, notes: list[str], sink: Sink) -> None:
-    """Without validation rows there is nothing to choose by (E135)."""
+def report_no_validation_rows(
+    span: Span | None, notes: list[str], sink: Sink, *, has_splits: bool = False
+) -> None:
+    """Without validation rows there is nothing to choose by (E135).
+
+    What comes with splits of its own is not cut.
+    """
+    help_text = "cut some off with `split: [0.8, 0.1, 0.1]`, or name a file with `valid`"
+    if has_splits:
+        help_text = "the data comes with its own splits: put one named `valid` beside them"
     sink.error(
         "E135",
         "the best try is chosen on validation rows, and the data has none",
         span,
         notes=notes,
-        help="cut some off with `split: [0.8, 0.1, 0.1]`, or name a file with `valid`",
+        help=help_text,
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # Hopes, as shares of what the best try so far has gained over the first one, a Chow-Liu tree.
 LEAST_SCALE = 0.01  # that gain is taken to be at least this share of the log-likelihood itself
 AGAIN = 0.5  # what succeeded is expected to bring half as much the next time
+MOST_EDGES = 3_000_000  # larger circuits want more memory than many machines have
 AFTER_FAILURE = 0.3  # what failed may be tried again on a model of twice the size, with less hope
 
 

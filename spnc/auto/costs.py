@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spnc.auto import Proposal, Tried
+    from spnc.outcome import Outcome
 
 # Guesses, from hidden Chow-Liu trees on two cores: seconds for an edge, and for an edge and row.
 SETUP_GUESS = 6e-5
 PACE_GUESS = 6e-10
+FINISH_GUESS = 2e-5  # to lower the best model once more, check and write it
 SETUP_LEAST = 0.05  # seconds that any try takes before its first iteration
 STRANGER = 1.5  # rates of another family are taken to be this much higher
 # Five times the edges take 2.7 times as long on Plants and 3.8 times on Audio; fourteen times of
@@ -54,6 +56,7 @@ class Costs:
     """How fast things go here."""
 
     rows: int  # distinct rows that an iteration looks at
+    test_rows: int = 0  # distinct rows that the best model is scored on in the end
 
     def estimate(self, proposal: Proposal, tried: Sequence[Tried]) -> Estimate:
         """What a proposal will take: as the nearest in size, and more where it is larger."""
@@ -61,25 +64,33 @@ class Costs:
         own = [t.outcome for t in tried if t.family == proposal.family]
         others = [t.outcome for t in tried[1:] if t.family != proposal.family]
         setup, pace = SETUP_GUESS * edges, PACE_GUESS * self.rows * edges
-        fixed = min((t.outcome.setup for t in tried), default=0.0)  # whatever the size
+        lowering = setup
+        fixed = min((t.outcome.lowering for t in tried), default=0.0)  # whatever the size
         for outcomes, factor in ((others, STRANGER), (own, 1.0)):
             measured = [o for o in outcomes if o.setup > 0.0][-RECENT:]
             if measured:
                 near = min(measured, key=lambda o: abs(o.edges - edges))
-                each = max(SETUP_GUESS, (near.setup - fixed) / max(1, near.edges))
-                setup = factor * (near.setup + each * max(0.0, edges - near.edges))
+                # Structures of another family tell nothing.
+                took = near.setup if outcomes is own else near.lowering
+                each = max(SETUP_GUESS, (took - fixed) / max(1, near.edges))
+                setup = factor * (took + each * max(0.0, edges - near.edges))
+                lowering = factor * near.lowering * max(1.0, edges / max(1, near.edges))
             measured = [o for o in outcomes if o.pace > 0.0][-RECENT:]
             if measured:
                 near = min(measured, key=lambda o: abs(o.edges - edges))
                 pace = factor * near.pace * ((edges + ANY) / (near.edges + ANY)) ** GROWTH
         setup = 0.0 if proposal.sure else setup
         before = max(SETUP_LEAST, setup, proposal.structure)
-        return Estimate(before, pace, proposal.iterations, wrap_up(before))
+        wrap_up = self.wrap_up(min(lowering, before), edges)
+        return Estimate(before, pace, proposal.iterations, wrap_up)
 
+    def wrap_up(self, lowering: float, edges: float) -> float:
+        """Seconds from the last iteration to the written model; `lowering` is what came before it.
 
-def wrap_up(setup: float) -> float:
-    """Seconds from the last iteration to the written model, for a try that took so long before.
+        Finishing lowers the circuit once more, and the test rows need a plan as the others did.
+        """
+        return 0.4 + max(0.6 * lowering, edges * (FINISH_GUESS + PACE_GUESS * self.test_rows))
 
-    Finishing lowers the circuit once more, and the test rows need a plan as the others did.
-    """
-    return 0.4 + 0.6 * setup
+    def wrap_up_of(self, outcome: Outcome) -> float:
+        """The same for a finished try."""
+        return self.wrap_up(outcome.lowering, outcome.edges)

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from spnc.auto import Board, level
 from spnc.auto.budget import Budget
-from spnc.auto.costs import wrap_up
-from spnc.pipeline import PREPARING
+from spnc.pipeline import LOWERING, PREPARING
 from spnc.training import Optimizer, Record
 from spnc.watch import Watch
 
@@ -38,10 +37,12 @@ class Judge:
         rate: float,
         goes_on: bool,
         iterations: int = 100,
+        edges: float = 0.0,
     ) -> None:
         """`rate` is what the next best proposal promises, in nats per second.
 
-        Where few `iterations` are expected, since each is worth many, fewer are waited for.
+        Where few `iterations` are expected, since each is worth many, fewer are waited for. With
+        many `edges`, writing the model takes long.
         """
         self._fewest = min(FEWEST, max(2, iterations // 3))
         self._window = min(WINDOW, max(1, iterations // 5))
@@ -49,7 +50,8 @@ class Judge:
         best = board.best
         self._best = best.outcome if best is not None and not goes_on else None
         self._floor = level(board.tried[0].outcome) if board.tried else None
-        self._reserve = wrap_up(best.outcome.setup) if best is not None else 0.0
+        self._costs, self._edges = board.costs, edges
+        self._reserve = board.costs.wrap_up_of(best.outcome) if best is not None else 0.0
         self._first: tuple[float, int] | None = None  # when, and at which iteration
 
     def enough(self, history: tuple[Record, ...]) -> bool:
@@ -58,7 +60,8 @@ class Judge:
         self._guard.tell(now)
         if self._first is None:
             self._first = (now, iteration)
-            self._reserve = max(self._reserve, wrap_up(self._guard.setup()))
+            own = self._costs.wrap_up(self._guard.lowering(), self._edges)
+            self._reserve = max(self._reserve, own)
         began, skipped = self._first
         pace = (now - began) / (iteration - skipped) if iteration > skipped else 0.0
         if now + 1.5 * pace + self._reserve >= self._budget.seconds:
@@ -106,11 +109,13 @@ class Guard(Watch):
     def __init__(self, watch: Watch, budget: Budget) -> None:
         self._watch, self._budget = watch, budget
         self._reserve: float | None = None
-        self._armed_at, self._preparing, self._prepared = 0.0, 0.0, 0.0
+        self._armed_at, self._lowering_at = 0.0, 0.0
+        self._preparing, self._prepared = 0.0, 0.0
 
     def arm(self, reserve: float | None) -> None:
         """A try begins; with None it may take as long as it will, for there is no other."""
         self._reserve, self._armed_at, self._prepared = reserve, self._budget.used(), 0.0
+        self._lowering_at = self._armed_at
 
     def disarm(self) -> None:
         """The try is over, or trains."""
@@ -119,6 +124,10 @@ class Guard(Watch):
     def setup(self) -> float:
         """Seconds since the try began, without what is done once for each machine."""
         return self._budget.used() - self._armed_at - self._prepared
+
+    def lowering(self) -> float:
+        """The same from where the structure was there."""
+        return self._budget.used() - self._lowering_at - self._prepared
 
     def tell(self, used: float) -> None:
         """Show how much of the budget is used."""
@@ -130,6 +139,8 @@ class Guard(Watch):
 
     def stage(self, title: str) -> None:
         """A new stage begins."""
+        if title == LOWERING:
+            self._lowering_at = self._budget.used()
         if title == PREPARING:
             self._preparing = self._budget.used()
         elif self._preparing:

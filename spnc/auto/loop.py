@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from spnc.auto import Board, Family, Proposal, Tried, level
+from spnc.auto import MOST_EDGES, Board, Family, Proposal, Tried, level
 from spnc.auto.budget import Budget
-from spnc.auto.costs import Costs, Estimate, wrap_up
+from spnc.auto.costs import Costs, Estimate
 from spnc.auto.judge import Guard, Judge, OutOfTimeError, last_slope
-from spnc.auto.start import Start, read_data
+from spnc.auto.start import Start, load_libraries, read_data
 from spnc.diagnostics import InputError, Sink, Source
 from spnc.lock import recipe_text
 from spnc.outcome import Outcome
@@ -26,7 +26,6 @@ from spnc.trials import Trials, best_text
 from spnc.watch import Watch
 
 MOST_TRIES = 1_000
-MOST_EDGES = 3_000_000  # larger circuits want more memory than many machines have
 
 
 def auto(
@@ -46,6 +45,7 @@ def auto(
     reading = budget.used()
     base = start.recipe
 
+    journal.read_plan = lambda text: _from_plan(text, base)
     begun = journal.open(base, dataset, sink, lambda outcome: _recipe_of(outcome, base))
     budget.before += begun.seconds
     journal.spent = budget.used
@@ -55,6 +55,7 @@ def auto(
     shelf = TriesShelf(dataset, ())
     trials = Trials(dataset, shelf, journal, sink, guard, budget.clock, tell_all=False)
     trials.take_up(begun)
+    load_libraries(base.backend)
     loop = _Loop(start, budget, trials, guard, watch)
     if begun.under_way:
         loop.take(*_from_plan(begun.under_way, base))
@@ -72,7 +73,9 @@ class _Loop:
         self.start, self.budget, self.trials = start, budget, trials
         self.guard, self.watch = guard, watch
         tables = trials.dataset.distinct
-        costs = Costs(tables["train"].rows + tables["valid"].rows // 3)
+        looked_at = tables["train"].rows + tables["valid"].rows // 3
+        in_the_end = sum(tables[name].rows for name in tables if name not in ("train", "valid"))
+        costs = Costs(looked_at, in_the_end)
         self.board = Board(start.recipe, trials.dataset, budget.seconds, costs, budget.clock)
         for outcome in sorted(trials.outcomes, key=lambda o: o.number):
             self._post(outcome)
@@ -101,19 +104,25 @@ class _Loop:
         first = not self.board.tried
         known = [_known(t) for t in self.board.tried] + self.given_up
         for family in self.families:
-            for proposal in family.propose(self.board):
+            for proposal in self._proposals(family):
                 recipe = self.start.pinned(proposal.recipe)
                 if recipe is None or proposal.gain <= 0.0:
                     continue
                 if not proposal.goes_on and (recipe in known or _plain(recipe) in known):
                     continue
-                if proposal.edges > MOST_EDGES:
+                if proposal.edges > MOST_EDGES and not first:
                     continue
                 name = proposal.family or family.plugin_name
                 proposal = replace(proposal, recipe=recipe, family=name)
                 estimate = self.estimate(proposal)
-                if first or estimate.least <= self.board.left - self.reserve():
+                if first or estimate.least <= self.budget.left() - self.reserve():
                     yield proposal, proposal.gain / max(estimate.total, 1e-3)
+
+    def _proposals(self, family: Family) -> list[Proposal]:
+        try:
+            return list(family.propose(self.board))
+        except MemoryError:  # as it measured how fast it is
+            return []
 
     def estimate(self, proposal: Proposal) -> Estimate:
         """What a proposal will take."""
@@ -122,18 +131,24 @@ class _Loop:
     def reserve(self) -> float:
         """Seconds to keep for scoring and writing the best model so far."""
         best = self.board.best
-        return wrap_up(best.outcome.setup) if best is not None else 0.0
+        return self.board.costs.wrap_up_of(best.outcome) if best is not None else 0.0
 
     def take(self, proposal: Proposal, rate: float) -> None:
         """Try a proposal until it yields less than `rate`, in nats per second."""
         trials, best = self.trials, self.board.best
         number = len(trials.outcomes) + 1
         values = {"family": proposal.family, "change": proposal.what}
-        trials.journal.plan = _as_plan(proposal, rate)
+        trials.journal.planned(_as_plan(proposal, rate))
         self.watch.attempt(number - 1, None, proposal.what, best_text(trials.best))
         self.watch.spent(self.budget.used(), self.budget.seconds)
         judge = Judge(
-            self.budget, self.guard, self.board, rate, proposal.goes_on, proposal.iterations
+            self.budget,
+            self.guard,
+            self.board,
+            rate,
+            proposal.goes_on,
+            proposal.iterations,
+            proposal.edges,
         )
         note = json.dumps({"recipe": recipe_text(proposal.recipe), "axis": proposal.axis})
         same = best is not None and _plain(best.recipe) == _plain(proposal.recipe)
@@ -148,7 +163,7 @@ class _Loop:
                 raise
             self.given_up.append(_plain(proposal.recipe))  # there is something better to do
             self.board.given_up.add(proposal.axis)
-            trials.journal.plan = ""
+            trials.journal.planned("")
             return
         finally:
             self.guard.disarm()
@@ -230,7 +245,7 @@ def _recipe_in(note: str, base: Recipe) -> Recipe:
 def _recipe_of(outcome: Outcome, base: Recipe) -> Recipe:
     """The recipe that makes the model of a try: where that was left, it says so."""
     recipe = _recipe_in(outcome.note, base)
-    if not {"family", "change"} <= outcome.values.keys() or "axis" not in outcome.note:
+    if not {"family", "change"} <= outcome.values.keys() or "axis" not in json.loads(outcome.note):
         raise ValueError("a try does not say what it is")
     if outcome.stopped != OUT_OF_TIME:
         return recipe

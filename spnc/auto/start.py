@@ -7,6 +7,7 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 
 from spnc.auto import components
+from spnc.backends import Backend
 from spnc.data.dataset import Dataset
 from spnc.data.load import load
 from spnc.data.progress import Progress
@@ -79,6 +80,18 @@ def read_start(table: str, settings: Many[str], sink: Sink) -> Start | None:
     return Start(recipe, tuple(name for name in PINS if name in roots))
 
 
+def load_libraries(backend: Backend) -> None:
+    """Import what tries need: nobody is to take the first of them for a slow one."""
+    import scipy.sparse.csgraph
+    import scipy.special
+    import scipy.stats.qmc  # noqa: F401
+
+    from spnc.learners.clustering import thread_pools
+
+    thread_pools()
+    backend.resolved()
+
+
 def model_name(table: str) -> str:
     """A name for the model: that of the table, without folders and endings."""
     last = re.split(r"[/\\:]", table.rstrip("/\\"))[-1]
@@ -96,7 +109,8 @@ def read_data(
         data = replace(data, split=SPLIT)
     own = Sink()
     dataset = load(data, own, progress=progress)
-    if by_default and any(d.code == "W303" for d in own.diagnostics):  # it has its own splits
+    has_splits = any(d.code == "W303" for d in own.diagnostics)
+    if by_default and has_splits:
         data = replace(data, split=None)
         own.diagnostics = [d for d in own.diagnostics if d.code != "W303"]
     sink.diagnostics += own.diagnostics
@@ -104,6 +118,6 @@ def read_data(
         return None
     if "valid" not in dataset.splits:
         named = f"the splits are: {', '.join(dataset.splits)}"
-        report_no_validation_rows(data.span_of("split"), [named], sink)
+        report_no_validation_rows(data.span_of("split"), [named], sink, has_splits=has_splits)
         return None
     return replace(start, recipe=replace(start.recipe, data=data)), dataset

@@ -50,6 +50,8 @@ def association(cells: Cells, mixture: Mixture, rows: Rows) -> Floats:
     covariance /= share.sum()
     variance = np.maximum(covariance.diagonal(), 1e-12)
     squared = covariance**2 / np.outer(variance, variance)
+    never = both.diagonal() == 0.0  # states that no row has are no evidence
+    squared[never, :] = squared[:, never] = 0.0
     found: Floats = np.add.reduceat(np.add.reduceat(squared, offsets[:-1], 0), offsets[:-1], 1)
     spared = 1.0 - 1.0 / cells.states
     found *= np.outer(spared, spared)

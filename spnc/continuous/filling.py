@@ -13,6 +13,7 @@ from spnc.continuous.cells import Cells
 from spnc.data.dataset import Table
 
 Floats = NDArray[np.float64]
+ROWS_AT_ONCE = 4096
 
 
 def filled(table: Table, cells: Cells, tables: list[Floats], rng: np.random.Generator) -> Table:
@@ -21,7 +22,19 @@ def filled(table: Table, cells: Cells, tables: list[Floats], rng: np.random.Gene
     rows = np.flatnonzero(holes.any(axis=1))
     if len(rows) == 0:
         return table
-    values, missing = table.values[rows], holes[rows]
+    complete = table.values.copy()
+    for begin in range(0, len(rows), ROWS_AT_ONCE):
+        part = rows[begin : begin + ROWS_AT_ONCE]
+        draws = _draws(table.values[part], cells, tables, rng)
+        complete[part] = np.where(holes[part], draws, table.values[part])
+    return Table(complete, table.weights)
+
+
+def _draws(
+    values: Floats, cells: Cells, tables: list[Floats], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """A state of every column for these rows, given what is known of them."""
+    missing = np.isnan(values)
     below: list[Floats] = []  # how likely a state makes what is known below it, [row, state]
     for column, states in enumerate(cells.states.tolist()):
         known = values[:, column, None] == np.arange(states)
@@ -34,10 +47,8 @@ def filled(table: Table, cells: Cells, tables: list[Floats], rng: np.random.Gene
     codes = np.zeros(values.shape, dtype=np.int64)
     for column in cells.order:
         parent = int(cells.parents[column])
-        given = codes[:, parent] if parent >= 0 else np.zeros(len(rows), dtype=np.int64)
+        given = codes[:, parent] if parent >= 0 else np.zeros(len(values), dtype=np.int64)
         ends = np.cumsum(tables[column][given] * below[column], axis=1)
-        draws = rng.random(len(rows)) * ends[:, -1]
+        draws = rng.random(len(values)) * ends[:, -1]
         codes[:, column] = np.minimum((draws[:, None] >= ends).sum(axis=1), ends.shape[1] - 1)
-    complete = table.values.copy()
-    complete[rows] = np.where(missing, codes, values)
-    return Table(complete, table.weights)
+    return codes

@@ -112,11 +112,21 @@ class Objective:
         found: list[T] = [None] * len(parts)  # type: ignore[list-item]
 
         def some(_: int, start: int, stop: int) -> None:
-            for i in range(start, stop):
-                found[i] = work(parts[i])
+            with quiet():  # in a thread of its own
+                for i in range(start, stop):
+                    found[i] = work(parts[i])
 
         self.crew.run(even_bounds(len(parts), min(self.crew.threads, len(parts))), some)
         return found
+
+
+def quiet() -> np.errstate:
+    """No warnings while decoders are fitted: whether one ran away is seen from what it became.
+
+    BLAS raises the flag of invalid operations now and then for what it does with the padding of
+    matrices, though all that goes in and comes out are numbers (numpy's issue 24067).
+    """
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
 def _parts(count: int, size: int) -> list[slice]:

@@ -25,6 +25,8 @@ from spnc.continuous.association import association
 from spnc.continuous.cells import Cells
 from spnc.continuous.filling import filled
 from spnc.continuous.fit import Fit, Plan, Rows
+from spnc.continuous.objective import quiet
+from spnc.diagnostics import Sink
 from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.learners import Lesson
 from spnc.learners.clustering import thread_pools
@@ -69,8 +71,8 @@ class ContinuousMixture(Options):
         min=0,
     )
 
-    def learn(self, lesson: Lesson) -> int:
-        """Add a circuit over all columns; answer its root."""
+    def learn(self, lesson: Lesson) -> int | None:
+        """Add a circuit over all columns; answer its root, or None after reporting a problem."""
         first = self.steps // FIRST_PART if self.tree == "given-latent" else 0
         total = first + self.steps + self.settling
         taken = count(1)
@@ -78,7 +80,7 @@ class ContinuousMixture(Options):
         def step_taken() -> None:
             lesson.progress("steps", next(taken), total)
 
-        with thread_pools().limit(limits=1):
+        with thread_pools().limit(limits=1), quiet():
             pairs = pair_counts(lesson.columns, lesson.table)
             affinity = mutual_information(pairs, lesson.smoothing.leaves)
             cells, plain = _tree(lesson, affinity, pairs)
@@ -93,7 +95,20 @@ class ContinuousMixture(Options):
             cells, plain = _tree(lesson, perturbed(affinity, self.noise, lesson.rng), pairs)
             plan = self.plan(steps=self.steps, settling=self.settling)
             mixture = Fit(plan, cells, rows, judged, lesson.rng, step_taken).run(plain)
-        return _draw(lesson, cells, cells.tables(mixture.logits()), mixture.weights())
+            logits, weights = mixture.logits(), mixture.weights()
+        if not (np.isfinite(logits).all() and np.isfinite(weights).all()):
+            self._report_divergence(lesson.sink)
+            return None
+        return _draw(lesson, cells, cells.tables(logits), weights)
+
+    def _report_divergence(self, sink: Sink) -> None:
+        sink.error(
+            "E228",
+            "the network of a continuous mixture has run away: its weights are not numbers",
+            self.span_of("learning_rate"),
+            notes=[f"learning_rate is {self.learning_rate:g}, decay is {self.decay:g}"],
+            help="make `learning_rate` smaller, and keep its product with `decay` well below 1",
+        )
 
     def plan(self, *, steps: int, settling: int) -> Plan:
         """How the decoder is fitted, with so many steps."""

@@ -9,9 +9,11 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,10 +22,13 @@ import spnc
 from spnc.auto import Board, Proposal, Tried, ladder
 from spnc.auto.budget import Budget, read_budget
 from spnc.auto.costs import Costs
+from spnc.auto.families import continuous_mixture
 from spnc.auto.judge import Guard, Judge, OutOfTimeError, last_slope
 from spnc.auto.start import model_name
 from spnc.cli import main
+from spnc.data.dataset import Column, Dataset, Table
 from spnc.diagnostics import Sink
+from spnc.learners.continuous_mixture import ContinuousMixture
 from spnc.outcome import Outcome
 from spnc.registry import FAMILIES
 from spnc.run import RunFolder
@@ -112,6 +117,20 @@ def test_what_was_measured_tells_what_comes() -> None:
     assert twice.total == pytest.approx(twice.setup + 10 * twice.pace)
 
 
+def test_writing_the_model_takes_longer_with_more_edges_and_test_rows() -> None:
+    mixture = outcome(1, -5, 100_000, setup=30.0, structure=29.0)
+    assert Costs(1, 40_000).wrap_up_of(mixture) > 3.0
+    assert Costs(1, 100).wrap_up_of(mixture) < 3.0  # how long its structure took is no matter
+    assert Costs(1, 100).wrap_up_of(outcome(1, -5, 100, setup=9.0)) > 5.0
+
+
+def test_how_long_structures_of_other_families_took_tells_nothing() -> None:
+    known = tried(outcome(1, -5), outcome(2, -4, 4_000, setup=60.0, structure=59.8))
+    stranger = replace(proposal(4_000), family="g")
+    assert Costs(1_000).estimate(stranger, known).total < 1.0
+    assert Costs(1_000).estimate(proposal(4_000), known).total > 50.0
+
+
 def history(*valid: float) -> tuple[Record, ...]:
     return tuple(Record(i, v, 0.0, v, v, 0.0, float(i)) for i, v in enumerate(valid))
 
@@ -179,6 +198,32 @@ def test_what_goes_on_begins_from_the_best_and_not_from_the_last() -> None:
     outcomes = (outcome(1, -5.0), outcome(2, -4.0), outcome(3, -6.0))
     trials.take_up(Begun(outcomes))
     assert trials.best is outcomes[1]
+
+
+@pytest.mark.parametrize("states", [2, 80, 256])
+def test_mixtures_measure_nothing_that_would_take_long(
+    monkeypatch: pytest.MonkeyPatch, states: int
+) -> None:
+    """Of columns with many states a step takes seconds, or more memory than there is."""
+    columns = tuple(Column(f"c{i}", "categorical", states) for i in range(12))
+    table = Table(np.zeros((300, 12)))
+    board = Board(None, Dataset("t", columns, {"train": table}), 8.0, Costs(300))  # type: ignore[arg-type]
+    board.left = 8.0
+    measured = []
+
+    def step(columns: Any, plan: Any, clock: Any) -> float:
+        measured.append(plan)
+        return 0.01
+
+    monkeypatch.setattr(continuous_mixture, "measured_step", step)
+    learner = ContinuousMixture(points=512)
+    found = continuous_mixture._step_seconds(board, learner)
+    assert bool(measured) is (states == 2)
+    if states > 2:
+        assert found > 0.02
+        board.tried = tried(outcome(1, -5.0))
+        family = FAMILIES["continuous-mixture"]()
+        assert states < 256 or not list(family.propose(board))
 
 
 def test_every_family_says_what_it_is() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import spnc
+from spnc import search_folder
 from spnc.diagnostics import Sink
 from spnc.run import RunFolder
 from spnc.trials import Trials
@@ -132,6 +133,36 @@ def test_what_was_kept_and_then_damaged_is_reported(
         (run / "search.json").write_text(kept.replace(old, new))
         with pytest.raises(spnc.InputError, match="E403"):
             choose(run, 12.0, 0.05, resuming=True)
+    for name, value in (("plan", "xyz"), ("plan", None), ("best", None)):
+        (run / "search.json").write_text(json.dumps({**json.loads(kept), name: value}))
+        with pytest.raises(spnc.InputError, match="E403"):
+            choose(run, 12.0, 0.05, resuming=True)
+
+
+def test_killed_between_a_better_recipe_and_its_being_kept_it_says_what_it_chose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    write = search_folder.write_text
+
+    def deadly(path: Path, text: str) -> None:
+        write(path, text)
+        if path.name == "recipe.yaml" and "try 2" in text:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(search_folder, "write_text", deadly)
+        with pytest.raises(Killed):
+            choose(run, 12.0, 0.05)
+    kept = json.loads((run / "search.json").read_text())
+    assert len(kept["tries"]) == 1
+    (run / "search.json").write_text(json.dumps({**kept, "seconds": 11.99, "plan": ""}))
+    half = run / ".best-2.spnc.abcdefgh"
+    half.write_bytes(b"half a model")
+    assert len(choose(run, 12.0, 0.05, resuming=True).tries) == 1
+    assert "try 1," in (run / "recipe.yaml").read_text()
+    assert made_again(run) == (run / "model.spnc").read_bytes()
+    assert not half.exists()
 
 
 def test_a_try_that_cannot_be_made_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import spnc
+from spnc import trials
 from spnc.auto import level, loop
 from spnc.data.load import load
 from spnc.diagnostics import Sink
@@ -22,7 +26,6 @@ from spnc.shelf import TriesShelf
 from spnc.spec.read import read_recipe
 from spnc.training import OUT_OF_TIME
 from spnc.training.optimizers.sgd import Sgd
-from spnc.trials import Trials
 from spnc.watch import Watch
 from tests.choosing import choose, made_again
 
@@ -165,16 +168,16 @@ def test_training_on_goes_on_where_the_best_try_was_left(
     assert recipe is not None
     dataset = load(recipe.data, Sink())
     assert dataset is not None
-    trials = Trials(dataset, TriesShelf(dataset, ()), Journal(), Sink(), Watch())
-    trials.run(1, recipe, {}, enough=lambda history: len(history) > 30)
+    tries = trials.Trials(dataset, TriesShelf(dataset, ()), Journal(), Sink(), Watch())
+    tries.run(1, recipe, {}, enough=lambda history: len(history) > 30)
     monkeypatch.setattr(CpuEngine, "expected_counts", counting)
-    again = trials.run(2, recipe, {}, enough=lambda history: len(history) > 40, resume=trials.state)
+    again = tries.run(2, recipe, {}, enough=lambda history: len(history) > 40, resume=tries.state)
     assert again.iterations == 40
     assert len(looks) == 11  # the last of the first time, and ten more
     plain = spnc.train(spec, "optimizer.max_iterations=40")
     assert plain.scores["valid"] == again.valid
-    assert trials.trained is not None
-    for name, run in (("longer", trials.trained), ("plain", plain)):
+    assert tries.trained is not None
+    for name, run in (("longer", tries.trained), ("plain", plain)):
         run.model.save(tmp_path / f"{name}.spnc")
     assert (tmp_path / "longer.spnc").read_bytes() == (tmp_path / "plain.spnc").read_bytes()
 
@@ -222,5 +225,58 @@ def test_splits_that_come_with_the_table_are_used(tmp_path: Path) -> None:
     found = choose(None, 2.0, 0.05, table=str(tmp_path / "train.csv"), given=[valid])
     assert found.metrics["splits"]["valid"]["rows"] == 100
     np.savez(tmp_path / "none.npz", train=rows[:200], test=rows[250:])
-    with pytest.raises(spnc.InputError, match="E135"):
+    with pytest.raises(spnc.InputError, match="E135") as error:
         choose(None, 2.0, 0.05, table=str(tmp_path / "none.npz"))
+    assert "its own splits" in str(error.value)  # which no `split` would cut
+
+
+def test_where_a_tree_is_too_large_independent_columns_come_first(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    rows = np.vstack([np.full((1, 47), 255), rng.integers(0, 256, (120, 47))])
+    np.save(tmp_path / "pixels.npy", rows.astype(np.int16))
+    found = choose(tmp_path / "run", 4.0, 0.05, table=str(tmp_path / "pixels.npy"))
+    assert found.tries[0].values["change"] == "independent columns"
+    assert found.tries[0].edges == 47
+    assert made_again(tmp_path / "run") == (tmp_path / "run" / "model.spnc").read_bytes()
+
+
+def test_a_finished_run_is_there_until_a_new_one_has_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    choose(run, 2.0, 0.05)
+    before = (run / "model.spnc").read_bytes()
+
+    def failing(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trials, "compile_recipe", failing)
+        with pytest.raises(MemoryError):
+            choose(run, 2.0, 0.05, given=["seed=1"])
+    assert (run / "model.spnc").read_bytes() == before
+    choose(run, 2.0, 0.05, given=["seed=1"])
+    assert (run / "model.spnc").read_bytes() != before
+
+
+def test_the_first_try_imports_no_large_library() -> None:
+    """Else it would be taken for a slow one, and what comes after it for too slow to try.
+
+    That numba is loaded where the backend is prepared, and that is not counted.
+    """
+    script = """
+import sys, spnc
+from spnc.trials import Trials
+run = Trials.run
+def watched(self, *words, **more):
+    before = set(sys.modules)
+    found = run(self, *words, **more)
+    if words[0] == 1:
+        print(*sorted({m.split(".")[0] for m in set(sys.modules) - before}))
+    return found
+Trials.run = watched
+spnc.train_auto("builtin:asia", 1.0)
+"""
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, check=True)
+    assert not {"scipy", "sklearn"} & set(done.stdout.decode().split())

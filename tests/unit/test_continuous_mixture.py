@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -237,6 +238,29 @@ def test_with_nothing_latent_association_is_the_squared_correlation() -> None:
     expected = np.corrcoef(table.values.T) ** 2
     np.fill_diagonal(expected, 0.0)
     np.testing.assert_allclose(association(cells, one, rows), expected, atol=1e-5)
+
+
+def test_states_that_no_row_has_are_no_evidence() -> None:
+    """The same columns, coded 0 and 1 or 0 and 7: the same association."""
+    table = groups_and_a_pair(500, 3)
+    mixtures = []
+    for states, codes in ((2, table.values), (8, 7 * table.values)):
+        columns = [Column(f"c{i}", "categorical", states) for i in range(7)]
+        cells, rows = Cells.of(columns, []), Rows.of(Table(codes))
+        ways = [np.bincount(c.astype(int), minlength=states) + 1e-6 for c in codes.T]
+        middle = cells.logits_of([way[None, :] / way.sum() for way in ways])
+        decoder = Decoder((np.zeros((len(middle), 1), dtype=np.float32),), (middle,))
+        one = Mixture(decoder, np.zeros((1, 1), dtype=np.float32), np.zeros(1, dtype=np.float32))
+        spared = (1.0 - 1.0 / states) ** 2
+        mixtures.append(association(cells, one, rows) / spared)
+    np.testing.assert_allclose(*mixtures, atol=1e-4)
+
+
+def test_a_network_that_runs_away_is_reported_once() -> None:
+    lesson, sink = lesson_on(binary(7), groups_and_a_pair(200, 1)), Sink()
+    wild = replace(SMALL, learning_rate=1e30, steps=40)
+    assert wild.learn(replace(lesson, sink=sink)) is None
+    assert [d.code for d in sink.diagnostics] == ["E228"]
 
 
 @settings(max_examples=20, deadline=None)

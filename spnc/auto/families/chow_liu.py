@@ -7,34 +7,62 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spnc.auto import Board, Proposal
+from spnc.auto import MOST_EDGES, Board, Proposal, level
+from spnc.auto.costs import SETUP_GUESS
 from spnc.learners.chow_liu import ChowLiu
+from spnc.learners.learn_spn import LearnSpn
 from spnc.registry import FAMILIES, Options
 from spnc.spec.recipe import Component
 from spnc.training.optimizers.em import Em
 
 FEW = 3  # iterations of EM, where values are missing
+FIRST_SHARE = 0.3  # of the budget, that the first answer may take
+TREE_GAIN = 0.05  # of the log-likelihood of independent columns, if those came first
+EVERY = 10**12  # rows: no slice of a table has so many
 
 
-@FAMILIES.register("chow-liu")
+AXIS = "chow-liu"
+
+
+@FAMILIES.register(AXIS)
 @dataclass(frozen=True, kw_only=True)
 class ChowLiuTree(Options):
     """One tree, or two that differ where links between components are asked for."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """The tree, once. Without missing values it is where EM ends, so that none is needed."""
-        if board.tried:
-            return
-        missing = bool(np.isnan(board.dataset.train.values).any())
-        two = board.base.residual.draws
-        entry = Component(count=2, learner=ChowLiu(noise=0.3)) if two else single()
-        iterations = FEW if missing or two else 0
-        recipe = replace(
-            board.base, forest=(entry,), optimizer=Em(max_iterations=iterations, stop=None)
-        )
-        states = [column.states for column in board.dataset.columns]
-        edges = entry.count * sum(s * s for s in states)
-        yield Proposal(recipe, "a tree", "chow-liu", 1.0, edges, iterations)
+        """The tree, once; where that is a large one, independent columns come before it."""
+        tree, edges = _entry(board), _tree_edges(board)
+        if not board.tried:
+            slow = SETUP_GUESS * edges > FIRST_SHARE * board.budget
+            if edges > MOST_EDGES or slow:
+                alone = replace(tree, learner=LearnSpn(min_instances=EVERY))
+                yield _proposal(board, alone, "independent columns", 1.0, board.columns)
+            else:
+                yield _proposal(board, tree, "a tree", 1.0, edges)
+        elif board.tried[0].recipe.forest[0].learner != tree.learner:
+            gain = board.hope(AXIS, TREE_GAIN * abs(level(board.tried[0].outcome)) / board.scale())
+            yield _proposal(board, tree, "a tree", gain, edges)
+
+
+def _entry(board: Board) -> Component:
+    """One tree, or two that differ."""
+    if board.base.residual.draws:
+        return Component(count=2, learner=ChowLiu(noise=0.3))
+    return single()
+
+
+def _tree_edges(board: Board) -> float:
+    """About, and rather too many: those of two columns of a hundred states each are 10,000."""
+    return float(sum(column.states**2 for column in board.dataset.columns))
+
+
+def _proposal(board: Board, entry: Component, what: str, gain: float, edges: float) -> Proposal:
+    """Without missing values these are where EM ends, so that none is needed."""
+    missing = bool(np.isnan(board.dataset.train.values).any())
+    iterations = FEW if missing or entry.count > 1 else 0
+    optimizer = Em(max_iterations=iterations, stop=None)
+    recipe = replace(board.base, forest=(entry,), optimizer=optimizer)
+    return Proposal(recipe, what, AXIS, gain, entry.count * edges, iterations)
 
 
 def single() -> Component:

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from spnc.auto import Board, Proposal, Tried, best_of, ladder, level
 from spnc.continuous.fit import measured_step
 from spnc.learners.continuous_mixture import FIRST_PART, ContinuousMixture
@@ -28,11 +30,11 @@ FREE_SHARE = 0.15  # where EM is to come after it
 FIT_GAIN = 0.5  # what may be hoped of it, of all that the best has gained so far; or
 FIRST_SCALE = 0.1  # of this share of the first tree's log-likelihood, if that is more
 SIZES = (  # points and steps, the most work first
-    (2048, 3000),
-    (1024, 3000),
-    (1024, 2000),
+    (4096, 1500),
+    (2048, 1500),
+    (1024, 1500),
     (1024, 1000),
-    (512, 1600),
+    (512, 1500),
     (512, 800),
     (256, 1000),
     (256, 500),
@@ -41,7 +43,12 @@ SIZES = (  # points and steps, the most work first
     (64, 250),
     (32, 150),
 )
-EDGES = 5.5  # for each point, column and state but one, about
+# Edges for each point and column: so many for each two states of it and its parent, so many for
+# each state. Two binary columns have 5.5, two of thirty states 345.
+PAIR_EDGES, STATE_EDGES = 0.31, 2.1
+MOST_LOGITS = 100_000  # of a tree: the network has a hundred weights for each
+FLOPS = 2e10  # that a core makes in a second, about: to leave alone what would take too long
+MEASURED_SHARE = 0.002  # of the time that is left, for a step that is worth measuring
 SETUP = 6e-5  # seconds for an edge, about: to build, check, lower and plan it
 SCORE = 1.5e-9  # seconds for an edge and a distinct row, about: to plan and score it once
 MEASURED = (64, 256)  # points
@@ -64,7 +71,7 @@ class ContinuousMixtures(Options):
 
     def propose(self, board: Board) -> Iterator[Proposal]:
         """The mixture that fits, then steps from the best."""
-        if board.columns < 2 or not board.tried:
+        if board.columns < 2 or not board.tried or _logits(board) > MOST_LOGITS:
             return
         best = best_of(t for t in board.tried if _learner(t.recipe) is not None)
         axis = f"{NAME} fit"
@@ -115,6 +122,8 @@ def _steps(recipe: Recipe) -> Iterator[tuple[Recipe, str, str, float]]:
             value = ladder(values, getattr(learner, name), step)
             if value is not None:
                 changes: dict[str, Any] = {name: value if name == "decay" else int(value)}
+                if name == "steps":
+                    changes["settling"] = _settling(int(value))
                 what = f"{name} {value:,g}"
                 changed = forest(learner=replace(learner, **changes))
                 yield changed, what, f"{name} {step:+}", share
@@ -132,9 +141,13 @@ def _optimizer(board: Board, recipe: Recipe) -> Em:
 
 
 def _sized(board: Board, points: int, steps: int) -> Recipe:
-    learner = ContinuousMixture(points=points, steps=steps, settling=max(40, steps // 4))
+    learner = ContinuousMixture(points=points, steps=steps, settling=_settling(steps))
     recipe = replace(board.base, forest=(Component(learner=learner),))
     return replace(recipe, optimizer=_optimizer(board, recipe))
+
+
+def _settling(steps: int) -> int:
+    return max(40, steps // 4)
 
 
 def _learner(recipe: Recipe) -> ContinuousMixture | None:
@@ -148,8 +161,9 @@ def _learner(recipe: Recipe) -> ContinuousMixture | None:
 def _proposal(board: Board, recipe: Recipe, what: str, axis: str, gain: float) -> Proposal:
     learner, entry = _learner(recipe), recipe.forest[0]
     assert learner is not None
-    states = sum(column.states - 1 for column in board.dataset.columns)
-    edges = EDGES * entry.count * learner.points * states
+    states = np.array([column.states for column in board.dataset.columns], dtype=float)
+    each_point = PAIR_EDGES * states.sum() * states.mean() + STATE_EDGES * states.sum()
+    edges = float(entry.count * learner.points * each_point)
     steps = learner.steps * (1.0 + 1.0 / FIRST_PART) + learner.settling
     each = SLOWER * _step_seconds(board, learner)
     seconds = entry.count * steps * each + (SETUP + SCORE * board.rows) * edges
@@ -158,9 +172,18 @@ def _proposal(board: Board, recipe: Recipe, what: str, axis: str, gain: float) -
     return Proposal(recipe, what, axis, gain, edges, few, seconds, sure=True, family=NAME)
 
 
+def _logits(board: Board) -> float:
+    """How many logits a tree has, about: which column is whose parent is not known yet."""
+    states = np.array([column.states for column in board.dataset.columns], dtype=float)
+    return float((states - 1.0).sum() * states.mean())
+
+
 def _step_seconds(board: Board, learner: ContinuousMixture) -> float:
     """What a step of the decoder takes: a straight line through two measured sizes."""
     rows = min(learner.batch_rows, board.dataset.train.rows)
+    operations = 6.0 * _logits(board) * (2 * learner.width + rows) * MEASURED[1]
+    if operations / FLOPS > MEASURED_SHARE * board.left:
+        return operations / FLOPS * learner.points / MEASURED[1]
     found = []
     for points in MEASURED:
         alike = ContinuousMixture(

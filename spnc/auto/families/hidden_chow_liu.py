@@ -173,7 +173,7 @@ def _proposal(
     assert learner is not None
     count = recipe.forest[0].count
     # Every tree counts pairs of columns as the first try's did.
-    structure = board.tried[0].outcome.setup * count if axis == "scout" else 0.0
+    structure = board.tried[0].outcome.structure * count if axis == "scout" else 0.0
     edges = edges_of(board.columns, count, learner.states)
     return Proposal(recipe, what, axis, gain, edges, iterations, structure, family=NAME)
 

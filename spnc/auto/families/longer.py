@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spnc.auto import Board, Proposal
-from spnc.auto.costs import wrap_up
 from spnc.registry import FAMILIES, Options
 from spnc.training import OUT_OF_TIME
 
@@ -37,7 +36,7 @@ class Longer(Options):
         if any(t.axis == AXIS for t in since):
             return  # it was, and that brought nothing
         pace, setup = max(best.outcome.pace, 1e-6), best.outcome.setup
-        time = board.left - 2.0 * (setup + wrap_up(setup))
+        time = board.left - 2.0 * (setup + board.costs.wrap_up_of(best.outcome))
         before = 0 if board.can_go_on else best.outcome.iterations
         again = min(max(10, best.outcome.iterations), int(time / pace) - before)
         if again < FEWEST:

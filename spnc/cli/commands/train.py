@@ -150,7 +150,7 @@ def _prepare_auto(arguments: argparse.Namespace, began: float, sink: Sink) -> tu
     from spnc.auto.budget import DEFAULT, Budget, read_budget
     from spnc.auto.start import read_start
 
-    budget = arguments.budget or DEFAULT
+    budget = DEFAULT if arguments.budget is None else arguments.budget
     seconds = read_budget(budget, sink)
     settings = settings_of(arguments)
     start = read_start(arguments.auto, settings, sink)
