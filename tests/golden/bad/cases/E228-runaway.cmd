@@ -1,0 +1,1 @@
+spnc train cases/runaway.yaml --out run
