@@ -33,13 +33,14 @@ def choose(
     table: str = "builtin:asia",
     given: list[str] | None = None,
     resuming: bool = False,
+    began: float | None = None,
 ) -> Trained:
     sink = Sink()
     start = read_start(table, given or [], sink)
     sink.stop()
     assert start is not None
     journal = SearchFolder(RunFolder(folder, sink), resuming) if folder is not None else None
-    return auto(start, Budget(budget, Clock(tick)), sink, None, journal)
+    return auto(start, Budget(budget, Clock(tick), began=began), sink, None, journal)
 
 
 def made_again(run: Path) -> bytes:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from pathlib import Path
 
+from spnc.cli import main
 from spnc.graph.nodes import Graph
 from spnc.lower import lower
 from spnc.model import Model
@@ -77,3 +79,12 @@ def read_page(text: str) -> Element:
 def opened(graph: Graph, name: str = "some") -> Model:
     """A circuit as the model that a page would be about."""
     return Model(name, *lower(graph), {}, BACKENDS["numpy"]())
+
+
+def trained(folder: Path, spec: str, rows: str | None = None) -> Path:
+    """The run folder of a spec that was trained."""
+    if rows is not None:
+        (folder / "rows.csv").write_text(rows, encoding="utf-8")
+    (folder / "spec.yaml").write_text(spec, encoding="utf-8")
+    assert main(["train", str(folder / "spec.yaml"), "--out", str(folder / "run"), "--quiet"]) == 0
+    return folder / "run"

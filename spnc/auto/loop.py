@@ -38,11 +38,12 @@ def auto(
     """The best model on the validation rows that was found within the budget, and its recipe."""
     watch, journal = watch or Watch(), journal or Journal()
     watch.stage("reading data")
+    began = budget.clock()
     read = read_data(start, sink, watch.progress)
     sink.stop()
     assert read is not None
     start, dataset = read
-    reading = budget.used()
+    reading = budget.clock() - began
     base = start.recipe
 
     journal.read_plan = lambda text: _from_plan(text, base)

@@ -71,6 +71,7 @@ class Dataset:
     name: str
     columns: tuple[Column, ...]
     splits: Mapping[str, Table]
+    cut: bool = False  # whether the splits are fractions of one table, its rows shuffled
 
     @property
     def train(self) -> Table:

@@ -51,12 +51,13 @@ def load(
         sink.warning("W303", message, options.span_of("split"))
     tables = _as_tables(found)
     if not found.has_splits:
-        cut = _split(tables[WHOLE], options, sink)
-        if cut is None:
+        parts = _split(tables[WHOLE], options, sink)
+        if parts is None:
             return None
-        tables = cut
+        tables = parts
     _warn(found, tables, columns, sink)
-    return Dataset(found.name, columns, tables)
+    cut = not found.has_splits and options.split is not None
+    return Dataset(found.name, columns, tables, cut)
 
 
 def load_table(

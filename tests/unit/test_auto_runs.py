@@ -125,6 +125,12 @@ def test_no_try_is_begun_that_does_not_fit_by_its_estimate(monkeypatch: pytest.M
     assert all(least <= left + 10 * clock for least, left in seen)
 
 
+def test_reading_the_data_is_timed_alone() -> None:
+    """What went before it, such as the start of the process, belongs to the budget only."""
+    found = choose(None, 3.0, 0.01, began=-2.5)
+    assert found.metrics["seconds"]["data"] == pytest.approx(0.01)
+
+
 def test_any_budget_ends_with_a_model(tmp_path: Path) -> None:
     found = choose(tmp_path / "run", 0.01)
     assert [t.values["family"] for t in found.tries] == ["chow-liu"]

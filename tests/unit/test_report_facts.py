@@ -9,24 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from spnc.cli import main
 from spnc.data.dataset import Column, Dataset, Table
 from spnc.data.debd import fetch
+from spnc.data.load import load
 from spnc.data.options import DataOptions
 from spnc.diagnostics import InputError, Sink
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
-from spnc.leaves.categorical import Categorical
 from spnc.registry import BACKENDS
-from spnc.report.facts.columns import columns_fit, kl
 from spnc.report.facts.gather import Facts, gather
 from spnc.report.facts.images import asked_shape, shape_of
-from spnc.report.facts.pairs import pairs_fit
 from spnc.report.facts.reading import read_run
-from spnc.report.facts.rows import log_likelihoods, rows_fit, some_rows
+from spnc.report.facts.rows import _histogram, log_likelihoods, rows_fit, some_rows
 from spnc.report.facts.samples import nearest_rows, samples_fit
+from spnc.report.page import samples
 from spnc.watch import Watch
 from tests.circuits import (
     all_states,
@@ -35,98 +33,6 @@ from tests.circuits import (
     random_rows,
 )
 from tests.pages import opened
-
-Floats = NDArray[np.float64]
-
-
-# ---- columns and pairs ---------------------------------------------------------------------------
-
-
-def test_frequencies_are_counted_among_the_rows_that_have_a_value() -> None:
-    columns = [Column("a"), Column("b", "categorical", 3)]
-    nan = math.nan
-    table = Table(np.array([[0, 2], [1, 2], [nan, 0], [1, nan]]))
-    model = [np.array([0.5, 0.5]), np.array([0.2, 0.3, 0.5])]
-    found = columns_fit(columns, model, {"train": table})
-    first, second = (c.observed["train"] for c in found.columns)
-    assert first.frequencies.tolist() == pytest.approx([1 / 3, 2 / 3])
-    assert (first.rows, first.missing) == (3, 1)
-    assert second.frequencies.tolist() == pytest.approx([1 / 3, 0, 2 / 3])
-    expected = 1 / 3 * math.log(1 / 3 / 0.2) + 2 / 3 * math.log(2 / 3 / 0.5)
-    assert second.divergence == pytest.approx(expected)
-
-
-def test_what_the_model_rules_out_and_yet_came_diverges_without_end() -> None:
-    assert kl(np.array([0.5, 0.5]), np.array([1.0, 0.0])) == math.inf
-    assert kl(np.array([1.0, 0.0]), np.array([1.0, 0.0])) == 0.0
-
-
-def test_only_columns_that_are_off_are_beyond_chance() -> None:
-    rng = np.random.default_rng(0)
-    values = (rng.random((2000, 30)) < 0.3).astype(float)
-    values[:, 7] = rng.random(2000) < 0.4
-    columns = [Column(f"x{i}") for i in range(30)]
-    model = [np.array([0.7, 0.3])] * 30
-    found = columns_fit(columns, model, {"test": Table(values)})
-    assert [i for i, c in enumerate(found.columns) if c.observed["test"].beyond_chance] == [7]
-
-
-@given(seed=st.integers(0, 1000))
-def test_the_score_of_independent_columns_is_that_of_a_product_of_leaves(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    columns = [Column(f"x{i}") for i in range(4)]
-    tables = {n: Table(random_rows(seed + k, tuple(columns), 12, 0.2)) for k, n in enumerate("ab")}
-    splits = {"train": tables["a"], "test": tables["b"]}
-    ones = np.array([(splits["train"].values[:, i] == 1).sum() for i in range(4)])
-    seen = np.array([(~np.isnan(splits["train"].values[:, i])).sum() for i in range(4)])
-    builder = Builder(columns)
-    leaves = [builder.leaf(i, Bernoulli(float((ones[i] + 1) / (seen[i] + 2)))) for i in range(4)]
-    builder.graph.graph["root"] = builder.product(leaves)
-    model = opened(builder.graph)
-    found = columns_fit(columns, [rng.dirichlet([1, 1]) for _ in columns], splits)
-    for name, table in splits.items():
-        expected = model.log_likelihood(table.values).mean()
-        assert found.independent[name] == pytest.approx(expected)
-
-
-def test_of_many_columns_those_with_the_strongest_pairs_are_shown(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("spnc.report.facts.pairs.MOST", 3)
-    rng = np.random.default_rng(0)
-    values = rng.integers(2, size=(300, 6)).astype(float)
-    values[:, 4] = values[:, 1]
-    values[:, 5] = np.where(rng.random(300) < 0.8, values[:, 1], values[:, 5])
-    builder = Builder([Column(f"x{i}") for i in range(6)])
-    leaves = [builder.leaf(v, Bernoulli(0.5)) for v in range(6)]
-    builder.graph.graph["root"] = builder.product(leaves)
-    found = pairs_fit(opened(builder.graph), Table(values), 300)
-    assert found is not None
-    assert found.names == ["x1", "x4", "x5"]
-    assert (found.columns, found.rows) == (6, 300)
-    assert (found.strongest[0].first, found.strongest[0].second) == (0, 1)
-    assert found.strongest[0].data == pytest.approx(math.log(2), abs=0.01)
-    assert found.model.max() < 1e-12
-
-
-def test_what_chance_makes_of_independent_columns_is_as_large_as_is_said() -> None:
-    rng = np.random.default_rng(3)
-    columns = [Column("a"), Column("b", "categorical", 4), Column("c", "categorical", 3)]
-    builder = Builder(columns)
-    leaves = [builder.leaf(0, Bernoulli(0.5))]
-    for i in (1, 2):
-        leaves.append(builder.leaf(i, Categorical(Categorical.uniform(columns[i].states))))
-    builder.graph.graph["root"] = builder.product(leaves)
-    model = opened(builder.graph)
-    found = []
-    for _ in range(200):
-        rows = np.stack([rng.integers(c.states, size=100) for c in columns], axis=1).astype(float)
-        pairs = pairs_fit(model, Table(rows), 100)
-        assert pairs is not None
-        found.append(pairs.summary["mean_empirical"])
-    assert pairs.by_chance == pytest.approx((3 + 2 + 6) / 3 / 200)
-    assert np.mean(found) == pytest.approx(pairs.by_chance, rel=0.1)
-
 
 # ---- rows ----------------------------------------------------------------------------------------
 
@@ -178,7 +84,9 @@ def test_an_impossible_row_comes_first() -> None:
     )
     model = opened(builder.graph)
     dataset = Dataset("some", model.columns, {"train": Table(np.array([[1, 1], [0, 1.0]]))})
-    worst = rows_fit(model, dataset, None, 100).worst[0]
+    found = rows_fit(model, dataset, None, 100)
+    assert found.impossible == 1
+    worst = found.worst[0]
     assert (worst.number, worst.log_likelihood) == (2, -math.inf)
     assert (worst.cells[0].column, worst.cells[0].log_probability) == (0, -math.inf)
 
@@ -198,11 +106,44 @@ def test_the_nearest_row_is_the_one_that_counting_finds(seed: int) -> None:
     rows, among = (random_rows(seed + k, columns, n, 0.2) for k, n in enumerate((6, 15)))
     distances, nearest = nearest_rows(rows, among)
     for row, distance, place in zip(rows, distances, nearest, strict=True):
-        apart = [
-            sum(a != b for a, b in zip(row, other, strict=True) if a == a and b == b)
-            for other in among
-        ]
-        assert distance == min(apart) == apart[place]
+        apart = []
+        for other in among:
+            sum_ = 0.0
+            for own, its, column in zip(row, other, among.T, strict=True):
+                there = column[~np.isnan(column)]
+                if np.isnan(own):
+                    sum_ += np.mean(there[:, None] != there) if len(there) else 1.0
+                elif np.isnan(its):
+                    sum_ += np.mean(there != own) if len(there) else 0.0
+                else:
+                    sum_ += own != its
+            apart.append(sum_)
+        assert distance == pytest.approx(min(apart))
+        assert distance == pytest.approx(apart[place])
+
+
+def test_a_row_of_which_little_is_known_is_near_to_none() -> None:
+    nan = math.nan
+    among = np.array([[nan] * 5 + [1.0], [nan, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1]])
+    rows = np.array([[0, 0, 0, 0, 1, 1], [1, 0, 1, 1, 1, 0], [1, 1, 0, 0, 0, 1.0]])
+    distances, nearest = nearest_rows(rows, among)
+    assert nearest.tolist() == [2, 1, 2]
+    assert distances.tolist() == [1, 1, 4]
+
+
+def test_only_a_row_with_all_its_cells_can_be_copied() -> None:
+    builder = Builder([Column(f"x{i}") for i in range(3)])
+    builder.graph.graph["root"] = builder.product(
+        [builder.leaf(v, Bernoulli(1.0)) for v in range(3)]
+    )
+    model = opened(builder.graph)
+    gaps = Dataset("some", model.columns, {"train": Table(np.array([[math.nan, 1, 1]]))})
+    found = samples_fit(model, gaps, seed=1)
+    assert (found.copies, found.missing) == (0, True)
+    assert "none of the drawn rows is equal" in samples._finding(found)
+    rows = np.array([[math.nan, 1, 1], [1, 1, 1]])
+    whole = Dataset("some", model.columns, {"train": Table(rows)})
+    assert samples_fit(model, whole, seed=1).copies == 32
 
 
 def test_samples_are_those_of_the_seed_and_compared_with_rows_that_training_did_not_see() -> None:
@@ -352,6 +293,29 @@ def test_numbers_count_in_the_split_where_the_source_has_its_own() -> None:
     }
     found = rows_fit(model, Dataset("x", model.columns, splits), DataOptions(source="x"), 100)
     assert (found.split, found.numbered_in) == ("valid", "the validation rows")
+
+
+def test_a_split_that_had_no_effect_gives_no_numbers(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    own = {n: rng.integers(2, size=(k, 3)) for n, k in (("train", 8), ("valid", 1), ("test", 1))}
+    np.savez(tmp_path / "own.npz", **own)
+    options = DataOptions(source=str(tmp_path / "own.npz"), split=(0.8, 0.1, 0.1))
+    dataset = load(options, Sink())
+    assert dataset is not None
+    assert not dataset.cut
+    builder = Builder(list(dataset.columns))
+    leaves = [builder.leaf(v, Bernoulli(0.4)) for v in range(3)]
+    builder.graph.graph["root"] = builder.product(leaves)
+    found = rows_fit(opened(builder.graph), dataset, options, 100)
+    assert (found.numbered_in, found.worst[0].number) == ("the test rows", 1)
+
+
+@given(seed=st.integers(0, 1000), rows=st.integers(2, 900))
+def test_of_few_rows_none_lies_outside_the_histogram(seed: int, rows: int) -> None:
+    scores = np.random.default_rng(seed).normal(-20.0, 5.0, size=rows)
+    edges, densities = _histogram({"test": scores})
+    assert (edges[0], edges[-1]) == (scores.min(), scores.max())
+    assert densities["test"].sum() * (edges[1] - edges[0]) == pytest.approx(1.0)
 
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

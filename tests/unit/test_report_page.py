@@ -22,7 +22,7 @@ from spnc.report.facts.reading import metrics_of, read_run
 from spnc.report.page import assemble
 from spnc.run import RunFolder
 from spnc.watch import Watch
-from tests.pages import Element, read_page
+from tests.pages import Element, read_page, trained
 
 EVIL = [
     "<script>alert(1)</script>",
@@ -32,15 +32,6 @@ EVIL = [
     "a&amp;b <!-- c",
     "]]>",
 ]
-
-
-def trained(folder: Path, spec: str, rows: str | None = None) -> Path:
-    """The run folder of a spec that was trained."""
-    if rows is not None:
-        (folder / "rows.csv").write_text(rows, encoding="utf-8")
-    (folder / "spec.yaml").write_text(spec, encoding="utf-8")
-    assert main(["train", str(folder / "spec.yaml"), "--out", str(folder / "run"), "--quiet"]) == 0
-    return folder / "run"
 
 
 def written(run: Path, *more: str) -> str:
@@ -247,7 +238,11 @@ def test_all_sections_are_there_if_the_data_is(pages: dict[str, str]) -> None:
     assert ids["digits"] == every
     assert ids["evil"] == [i for i in every if i != "tries"]
     assert ids["without"] == [i for i in every if i not in of_data]
-    assert "Without the data of the run" in read_page(pages["without"]).words()
+    without = read_page(pages["without"])
+    assert "Without the data of the run" in without.words()
+    (structure,) = [s for s in without.all("section") if s.attributes["id"] == "structure"]
+    assert "flow" not in structure.words()  # of which nothing is known
+    assert "of the weight" in structure.words()
 
 
 def test_the_scores_are_those_of_the_metrics(digits: Path, pages: dict[str, str]) -> None:

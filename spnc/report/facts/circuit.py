@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from spnc.inspection import inspect_program
 from spnc.program import Floats, Ints, Parameters, Program
 from spnc.queries.flows import edge_flows
+from spnc.report.facts.sharing import Sharing, members, sharing
 from spnc.score import Counts, Score
 
 
@@ -34,33 +35,19 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
-    """The structure. Parts are ordered by their share, or by weight where there are no rows.
-
-    `links[i, j]` is the number of edges by which part i enters what part j also uses. By these,
-    `linked[i, j]` of all cells of the training rows are explained (NaN without rows): the flow
-    along each edge times the columns below it, over rows times columns.
-    """
+    """The structure. Parts are ordered by their share, or by weight where there are no rows."""
 
     layers: list[dict[str, int]]
     scopes: list[dict[str, int]]
     components: int | None  # of the recipe's forest
     draws_links: bool | None  # whether the recipe has a strategy for residual links
+    pruned: bool  # whether edges were dropped
     top: str  # the kind of the topmost node: sum, product or leaf
     are_components: bool  # else the parts are branches
     parts: list[Part]
-    links: Ints
-    linked: Floats
+    sharing: Sharing | None  # None if there are no parts
     rows: int = 0  # that the flow was counted over
     all_rows: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class _Top:
-    """The topmost sum: its children, their weights and the flow to each."""
-
-    branches: Ints
-    weights: Floats
-    flows: Floats | None
 
 
 def circuit_facts(
@@ -69,8 +56,12 @@ def circuit_facts(
     counts: Counts | None = None,
     components: int | None = None,
     draws_links: bool | None = None,
+    pruned: bool = False,
 ) -> Circuit:
-    """The structure; `counts` are the expected counts of the training rows."""
+    """The structure; `counts` are the expected counts of the training rows.
+
+    Where links were drawn or edges dropped, as many branches as components are a coincidence.
+    """
     found = inspect_program(program)
     top, branches, weights, flows = _top(program, parameters, counts)
     known: dict[str, Any] = {
@@ -78,73 +69,44 @@ def circuit_facts(
         "scopes": found["scopes"],
         "components": components,
         "draws_links": draws_links,
+        "pruned": pruned,
         "top": top,
     }
     if not len(branches):
-        none = np.zeros((0, 0))
-        return Circuit(
-            **known, are_components=False, parts=[], links=none.astype(np.int64), linked=none
-        )
+        return Circuit(**known, are_components=False, parts=[], sharing=None)
     reached = _reached(program, branches)
-    groups = _groups(reached[_leaf_count(program) :], len(branches))
     are_components = False
-    part_of = list(range(len(branches)))
-    if components is not None and not draws_links:
+    part_of = np.arange(len(branches))
+    if components is not None and not draws_links and not pruned:
+        groups = _groups(reached[_leaf_count(program) :], len(branches))
         if len(branches) == components:
             are_components = True
-        elif len(set(groups)) == components:
+        elif len(np.unique(groups)) == components:
             are_components, part_of = True, groups
     part_of = _by_size(part_of, weights if flows is None else flows)
-    top_sum = _Top(branches, weights, flows)
-    return _divided(program, counts, known, are_components, part_of, reached, top_sum)
-
-
-def _divided(
-    program: Program,
-    counts: Counts | None,
-    known: dict[str, Any],
-    are_components: bool,
-    part_of: list[int],
-    reached: list[int],
-    top: _Top,
-) -> Circuit:
-    """The facts of a circuit whose branches belong to these parts."""
-    branches, weights, flows = top.branches, top.weights, top.flows
-    number = max(part_of) + 1
-    users_of = np.array(_as_parts(reached, part_of), dtype=object)
-    users = np.array([mask.bit_count() for mask in users_of.tolist()])
-    counted = _learned(program)
-    own, shared = np.zeros(number, dtype=np.int64), np.zeros(number, dtype=np.int64)
-    for mask, often in zip(*np.unique(users_of[counted], return_counts=True), strict=True):
-        members = _bits(mask)
-        (own if len(members) == 1 else shared)[members] += often
-    total = None if flows is None else flows.sum()
+    total = 0.0 if flows is None else float(flows.sum())
+    shared = sharing(
+        _as_parts(reached, part_of),
+        edge_flows(program, counts or _nothing(program)),
+        _learned(program),
+        _leaf_count(program),
+        int(part_of.max()) + 1,
+        total * len(program.columns),
+    )
+    shares = None if flows is None else np.bincount(part_of, weights=flows) / total
     parts = [
-        Part(
-            branches=part_of.count(p),
-            weight=float(weights[np.array(part_of) == p].sum()),
-            share=None if flows is None else float(flows[np.array(part_of) == p].sum() / total),
-            own_nodes=int(own[p]),
-            shared_nodes=int(shared[p]),
+        Part(int(often), float(weight), None if shares is None else float(shares[p]), own, other)
+        for p, (often, weight, own, other) in enumerate(
+            zip(
+                np.bincount(part_of),
+                np.bincount(part_of, weights=weights),
+                shared.own.tolist(),
+                shared.shared.tolist(),
+                strict=True,
+            )
         )
-        for p in range(number)
     ]
-    links, linked = np.zeros((number, number), dtype=np.int64), np.zeros((number, number))
-    parents, children, through = edge_flows(program, counts or _nothing(program))
-    widths = program.scopes()
-    owner = {int(c): part_of[k] for k, c in enumerate(branches.tolist())}
-    alone = (users[parents] == 1) | (parents == program.root)
-    crossing = alone & (users[children] > 1) & counted[children]
-    for parent, child, flow in zip(
-        parents[crossing].tolist(), children[crossing].tolist(), through[crossing], strict=True
-    ):
-        i = owner[child] if parent == program.root else _bits(users_of[parent])[0]
-        others = [j for j in _bits(users_of[child]) if j != i]
-        links[i, others] += 1
-        linked[i, others] += flow * widths[child].bit_count()
-    cells = (total or 0.0) * len(program.columns)
-    linked = linked / cells if cells else np.full_like(linked, np.nan)
-    return Circuit(**known, are_components=are_components, parts=parts, links=links, linked=linked)
+    return Circuit(**known, are_components=are_components, parts=parts, sharing=shared)
 
 
 def _top(
@@ -199,43 +161,39 @@ def _reached(program: Program, branches: Ints) -> list[int]:
     return reached
 
 
-def _groups(inner: list[int], branches: int) -> list[int]:
+def _groups(inner: list[int], branches: int) -> Ints:
     """Branches that have inner nodes in common are of one group; the group of each branch."""
     group = list(range(branches))
 
     def find(i: int) -> int:
         while group[i] != i:
-            i = group[i]
+            group[i] = i = group[group[i]]
         return i
 
     for mask in set(inner):
-        members = _bits(mask)
-        for other in members[1:]:
-            group[find(other)] = find(members[0])
-    return [find(i) for i in range(branches)]
+        first, *others = members(mask).tolist() or [0]
+        for other in others:
+            group[find(other)] = find(first)
+    return np.array([find(i) for i in range(branches)])
 
 
-def _by_size(part_of: list[int], sizes: Floats) -> list[int]:
+def _by_size(part_of: Ints, sizes: Floats) -> Ints:
     """The parts numbered anew: the one with most flow is 0."""
-    total: dict[int, float] = {}
-    for part, size in zip(part_of, sizes.tolist(), strict=True):
-        total[part] = total.get(part, 0.0) + size
-    order = sorted(total, key=lambda part: (-total[part], part))
-    place = {part: i for i, part in enumerate(order)}
-    return [place[part] for part in part_of]
+    names, part_of = np.unique(part_of, return_inverse=True)
+    total = np.bincount(part_of, weights=sizes)
+    place = np.empty(len(names), dtype=np.int64)
+    place[np.argsort(-total, kind="stable")] = np.arange(len(names))
+    found: Ints = place[part_of]
+    return found
 
 
-def _as_parts(reached: list[int], part_of: list[int]) -> list[int]:
+def _as_parts(reached: list[int], part_of: Ints) -> list[int]:
     """Bit sets of branches as bit sets of parts."""
+    parts = part_of.tolist()
     known: dict[int, int] = {}
     for mask in set(reached):
         found = 0
-        for bit in _bits(mask):
-            found |= 1 << part_of[bit]
+        for bit in members(mask).tolist():
+            found |= 1 << parts[bit]
         known[mask] = found
     return [known[mask] for mask in reached]
-
-
-def _bits(mask: int) -> list[int]:
-    """The members of a bit set."""
-    return [i for i, bit in enumerate(reversed(bin(mask)[2:])) if bit == "1"]

@@ -11,6 +11,7 @@ from spnc.data.dataset import Column, Table
 from spnc.program import Floats
 
 LEVEL = 0.05  # of the test whether a column is off by more than chance, over all columns
+EXPECTED = 5.0  # rows of each state, or of rare ones together, for the test to hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class ColumnsFit:
     """All columns. `independent` is each split's average log-likelihood if columns were so.
 
     That is of a model which has the smoothed frequencies of the training rows and nothing else:
-    what every model should beat.
+    what every model should beat. A split that no row is known to be possible in has none.
     """
 
     columns: Sequence[ColumnFit]
@@ -46,19 +47,21 @@ class ColumnsFit:
 
 
 def columns_fit(
-    columns: Sequence[Column], model: Sequence[Floats], splits: Mapping[str, Table]
+    columns: Sequence[Column],
+    model: Sequence[Floats],
+    splits: Mapping[str, Table],
+    possible: Mapping[str, Table] | None = None,
 ) -> ColumnsFit:
     """Every column of every split, beside the model's own probabilities of its states.
 
     A column is off by more than chance if the likelihood-ratio test says so at the level 0.05,
     divided by the number of columns, so that among columns that all fit one is rarely named.
+    `possible` are the rows that averages of the model are over, if these are not all; what it
+    would be with independent columns is then reckoned over the same.
     """
-    from scipy.stats import chi2
-
     counts = {name: _counts(columns, table) for name, table in splits.items()}
     fits = []
     for i, column in enumerate(columns):
-        limit = float(chi2.isf(LEVEL / len(columns), column.states - 1))
         observed = {}
         for name, table in splits.items():
             own = counts[name][i]
@@ -70,10 +73,16 @@ def columns_fit(
                 rows,
                 float(table.weights.sum()) - rows,
                 divergence,
-                2.0 * rows * divergence > limit,
+                _beyond(own, model[i], LEVEL / len(columns)),
             )
         fits.append(ColumnFit(column, model[i], observed))
-    return ColumnsFit(fits, _independent(counts, splits))
+    base = counts.get("train") or next(iter(counts.values()))
+    scored = dict(counts)
+    if possible is not None:
+        tables = {name: t for name, t in possible.items() if t is not splits.get(name)}
+        counts |= {name: _counts(columns, table) for name, table in tables.items()}
+        scored = {name: counts[name] for name in possible}
+    return ColumnsFit(fits, _independent(base, scored, possible or splits))
 
 
 def kl(observed: Floats, model: Floats) -> float:
@@ -93,13 +102,45 @@ def _counts(columns: Sequence[Column], table: Table) -> list[Floats]:
     return found
 
 
+def _beyond(counts: Floats, model: Floats, level: float) -> bool:
+    """Whether a likelihood-ratio test at this level says that the counts are not the model's.
+
+    Its statistic follows its limit law only where enough rows are expected, so rare states are
+    put together until they are; the rest is Williams' correction.
+    """
+    from scipy.stats import chi2
+
+    rows = float(counts.sum())
+    if rows <= 0.0:
+        return False
+    if (counts[model <= 0.0] > 0.0).any():
+        return True
+    order = np.argsort(model, kind="stable")
+    starts, sum_ = [0], 0.0
+    for k, expected in enumerate((rows * model[order]).tolist()):
+        if sum_ >= EXPECTED:
+            starts.append(k)
+            sum_ = 0.0
+        sum_ += expected
+    if sum_ < EXPECTED and len(starts) > 1:
+        starts.pop()
+    if len(starts) < 2:
+        return False
+    seen, own = np.add.reduceat(counts[order], starts), np.add.reduceat(model[order], starts)
+    own = own / own.sum()
+    free = len(starts) - 1
+    correction = 1.0 + (float((1.0 / own).sum()) - 1.0) / (6.0 * rows * free)
+    statistic = 2.0 * rows * kl(seen / rows, own) / correction
+    return bool(statistic > chi2.isf(level, free))
+
+
 def _independent(
-    counts: Mapping[str, list[Floats]], splits: Mapping[str, Table]
+    base: list[Floats], counts: Mapping[str, list[Floats]], splits: Mapping[str, Table]
 ) -> dict[str, float]:
-    base = counts.get("train") or next(iter(counts.values()))
     logs = [np.log((own + 1.0) / (own.sum() + len(own))) for own in base]
     return {
         name: float(sum(own @ log for own, log in zip(counts[name], logs, strict=True)))
         / float(table.weights.sum())
         for name, table in splits.items()
+        if table.rows
     }

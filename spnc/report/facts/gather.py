@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from spnc.data.dataset import Dataset, Table
 from spnc.program import Program
 from spnc.queries.marginals import column_probabilities
 from spnc.report.facts.circuit import Circuit, circuit_facts
@@ -11,7 +14,7 @@ from spnc.report.facts.columns import ColumnsFit, columns_fit
 from spnc.report.facts.images import Shape
 from spnc.report.facts.pairs import Pairs, pairs_fit
 from spnc.report.facts.reading import Run
-from spnc.report.facts.rows import RowsFit, rows_fit, some_rows
+from spnc.report.facts.rows import RowsFit, log_likelihoods, rows_fit, some_rows
 from spnc.report.facts.samples import Samples, samples_fit
 from spnc.watch import Watch
 
@@ -40,9 +43,10 @@ def gather(run: Run, shape: Shape | None, watch: Watch) -> Facts:
     program = model.program
     components = None if recipe is None else sum(c.count for c in recipe.forest)
     draws = None if recipe is None else recipe.residual.draws
+    pruned = run.metrics.get("prune", {}).get("kept") == "pruned"
     if dataset is None:
         watch.stage("looking at the circuit")
-        found = circuit_facts(program, model.parameters, None, components, draws)
+        found = circuit_facts(program, model.parameters, None, components, draws, pruned)
         return Facts(run, shape, found)
 
     watch.stage("preparing the backend")
@@ -52,12 +56,12 @@ def gather(run: Run, shape: Shape | None, watch: Watch) -> Facts:
     rows, _ = some_rows(dataset.train, row_limit(program, FEW), "flow")
     batch = model.engine.load(rows.distinct(), once=True)
     counts = model.engine.expected_counts(model.parameters, batch)
-    circuit = circuit_facts(program, model.parameters, counts, components, draws)
+    circuit = circuit_facts(program, model.parameters, counts, components, draws, pruned)
     circuit = replace(circuit, rows=rows.rows, all_rows=dataset.train.rows)
 
     watch.stage("comparing columns")
     marginals = column_probabilities(model.engine, model.parameters)
-    columns = columns_fit(model.columns, marginals, dataset.splits)
+    columns = columns_fit(model.columns, marginals, dataset.splits, _possible(run, dataset, watch))
 
     watch.stage("comparing pairs of columns")
     states = sum(column.states for column in model.columns)
@@ -72,6 +76,20 @@ def gather(run: Run, shape: Shape | None, watch: Watch) -> Facts:
     seed = int(run.metrics["seed"])
     samples = samples_fit(model, dataset, max(0, seed))
     return Facts(run, shape, circuit, columns, pairs, worst, samples)
+
+
+def _possible(run: Run, dataset: Dataset, watch: Watch) -> dict[str, Table]:
+    """The rows that each split's average is over; a split too large to look through is left out."""
+    found = {}
+    most = row_limit(run.model.program, MANY)
+    for name, table in dataset.splits.items():
+        impossible = run.metrics["splits"].get(name, {}).get("impossible_rows", 0)
+        if not impossible:
+            found[name] = table
+        elif table.rows <= most:
+            rows = np.isfinite(log_likelihoods(run.model, table, watch.progress))
+            found[name] = Table(table.values[rows], table.weights[rows])
+    return found
 
 
 def row_limit(program: Program, budget: int) -> int:

@@ -42,7 +42,8 @@ class Pairs:
     columns: int  # of the model; more than are shown, where these are the strongest
     rows: int  # that the data's values are from
     all_rows: int
-    by_chance: float  # what the mean of the data's values would be if columns were independent
+    mean_of_all: float  # of the data's values, over all pairs of columns of the model
+    by_chance: float  # what that mean would be if columns were independent
     data: Floats
     model: Floats
     summary: dict[str, Any]
@@ -60,6 +61,8 @@ def pairs_fit(
     if len(columns) < 2:
         return None
     data = mutual_information(pair_counts(columns, table))
+    every = np.triu_indices(len(columns), k=1)
+    mean_of_all = float(data[every].mean())
     chosen = np.arange(len(columns))
     most = min(MOST, max(LEAST, math.isqrt(_QUERY_EDGES // max(1, model.program.edges))))
     if len(columns) > most:
@@ -82,8 +85,18 @@ def pairs_fit(
     summary = Comparison("", data, own).facts()
     strongest, missed = best(data[above]), best(np.abs(data - own)[above])
     # To first order, from the degrees of freedom of each pair (Miller and Madow).
-    free = np.array([columns[i].states - 1 for i in chosen.tolist()])
-    by_chance = float((np.outer(free, free)[above] / (2.0 * max(1, rows))).mean())
+    free = np.array([column.states - 1 for column in columns])
+    by_chance = float((np.outer(free, free)[every] / (2.0 * max(1, rows))).mean())
     return Pairs(
-        names, len(columns), rows, all_rows, by_chance, data, own, summary, strongest, missed
+        names,
+        len(columns),
+        rows,
+        all_rows,
+        mean_of_all,
+        by_chance,
+        data,
+        own,
+        summary,
+        strongest,
+        missed,
     )

@@ -54,6 +54,7 @@ class RowsFit:
     all_rows: int
     numbered_in: str  # what row numbers count in
     median: float
+    impossible: int  # of those looked at
     edges: Floats
     densities: Mapping[str, Floats]
     worst: Sequence[BadRow]
@@ -105,6 +106,7 @@ def rows_fit(
         dataset.splits[split].rows,
         where,
         float(np.median(scored[split])),
+        int(np.isneginf(scored[split]).sum()),
         edges,
         densities,
         _worst(model, rows, scored[split], numbers[places], progress),
@@ -148,7 +150,7 @@ def _surprising(row: Floats, cells: Floats) -> list[Cell]:
 def _numbers(dataset: Dataset, options: DataOptions | None, split: str) -> tuple[Ints, str]:
     """The number of each row of a split, from one on; in the source, if fractions cut it."""
     rows = dataset.splits[split].rows
-    if options is not None and options.split is not None and options.source is not None:
+    if dataset.cut and options is not None and options.split is not None:
         total = sum(table.rows for table in dataset.splits.values())
         parts = split_rows(options.split, options.split_seed, total)
         own = dict(zip(SPLITS, parts, strict=True))[split]
@@ -164,7 +166,8 @@ def _histogram(scored: Mapping[str, Floats]) -> tuple[Floats, dict[str, Floats]]
     every = np.concatenate([np.empty(0), *finite.values()])
     if not len(every):
         return np.array([-1.0, 0.0]), {name: np.zeros(1) for name in scored}
-    low, high = (float(q) for q in np.quantile(every, [0.001, 0.999]))
+    low = float(np.quantile(every, 0.001, method="lower"))
+    high = float(np.quantile(every, 0.999, method="higher"))
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, BINS + 1)

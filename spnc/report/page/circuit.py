@@ -7,12 +7,13 @@ import numpy as np
 from spnc.diagnostics import counted
 from spnc.report.facts.circuit import Circuit
 from spnc.report.facts.gather import Facts
+from spnc.report.facts.sharing import Sharing
 from spnc.report.page.charts import Bar, bars_chart, columns_chart
 from spnc.report.page.html import Html, el, joined, percent
 from spnc.report.page.matrix import matrix, scale
 from spnc.report.page.parts import Section, figure, legend, subheading, table
 
-MOST_BARS, MOST_IN_MATRIX = 20, 24
+MOST_BARS = 20
 KINDS = (("f2", "sums"), ("f1", "products"), ("f3", "leaves"))
 
 
@@ -32,17 +33,23 @@ def _finding(facts: Facts) -> str:
     name = _noun(circuit)
     first = circuit.parts[0]
     share = first.weight if first.share is None else first.share
+    what = _what(circuit)
     if len(circuit.parts) == 1:
-        return f"{said}; all of the flow goes through the one {name}."
+        return f"{said}; all of the {what} goes through the one {name}."
     half = int(np.searchsorted(np.cumsum(_shares(circuit)), 0.5)) + 1
     return (
         f"{said}; of {len(circuit.parts):,} {_noun(circuit, 2)} the largest carries "
-        f"{percent(share)} of the flow, and {half:,} {_verb(half)} half of it."
+        f"{percent(share)} of the {what}, and {half:,} {_verb(half)} half of it."
     )
 
 
 def _verb(count: int) -> str:
     return "carries" if count == 1 else "carry"
+
+
+def _what(circuit: Circuit) -> str:
+    """What parts are measured by: the flow of rows, or weights where there are no rows."""
+    return "weight" if circuit.parts[0].share is None else "flow"
 
 
 def _noun(circuit: Circuit, count: int = 1) -> str:
@@ -114,7 +121,7 @@ def _parts(circuit: Circuit) -> list[Html]:
     shown = circuit.parts[:MOST_BARS]
     shares = _shares(circuit)
     flow = circuit.parts[0].share is not None
-    what = "of the flow of the training rows" if flow else "of the weight"
+    what = f"of the {_what(circuit)}" + (" of the training rows" if flow else "")
     bars = [
         Bar(
             f"{_noun(circuit)} {i + 1}",
@@ -134,7 +141,7 @@ def _parts(circuit: Circuit) -> list[Html]:
     rows = [
         (
             str(i + 1),
-            percent(p.share, 2) if flow else "–",
+            *((percent(p.share, 2),) if flow else ()),
             percent(p.weight, 2),
             p.branches,
             f"{p.own_nodes:,}",
@@ -142,10 +149,19 @@ def _parts(circuit: Circuit) -> list[Html]:
         )
         for i, p in enumerate(circuit.parts[:200])
     ]
-    head = [_noun(circuit), "flow", "weight", "branches", "own nodes", "shared nodes"]
-    numbers = table(head, rows, caption=f"{_noun(circuit, 2).capitalize()} by share of the flow")
+    head = [
+        _noun(circuit),
+        *(["flow"] if flow else []),
+        "weight",
+        "branches",
+        "own nodes",
+        "shared nodes",
+    ]
+    numbers = table(
+        head, rows, caption=f"{_noun(circuit, 2).capitalize()} by share of the {_what(circuit)}"
+    )
     found.append(figure(bars_chart(title, bars), _parts_caption(circuit), numbers))
-    return found + _links(circuit)
+    return found + _common(circuit)
 
 
 def _parts_caption(circuit: Circuit) -> str:
@@ -154,11 +170,16 @@ def _parts_caption(circuit: Circuit) -> str:
         said += "Each is a component of the forest. "
     elif circuit.components is not None:
         own = counted(len(circuit.parts), "branch", "branches")
-        said += (
-            f"The topmost sum has {own}, the recipe's forest "
-            f"{counted(circuit.components, 'component')}: a component that begins with a sum is "
-            "merged into the topmost one, and a model does not keep which branches were its. "
+        why = (
+            "a component that begins with a sum is merged into the topmost one, and a model does "
+            "not keep which branches were its"
         )
+        if circuit.pruned:
+            why = "edges were dropped, and a model does not keep what is left of which component"
+        elif len(circuit.parts) < circuit.components:
+            why = "there are fewer branches than components, so not every one is a branch"
+        forest = counted(circuit.components, "component")
+        said += f"The topmost sum has {own}, the recipe's forest {forest}: {why}. "
     if circuit.parts[0].share is not None:
         said += "A bar is the expected share of training rows, the stroke the weight. "
     if circuit.rows < circuit.all_rows:
@@ -166,64 +187,72 @@ def _parts_caption(circuit: Circuit) -> str:
     return said.strip()
 
 
-def _links(circuit: Circuit) -> list[Html]:
-    """What parts have in common, where links were drawn or something is shared."""
-    if len(circuit.parts) < 2:
+def _common(circuit: Circuit) -> list[Html]:
+    """What parts have in common. Who a shared node was made for is not known, so not said."""
+    found = circuit.sharing
+    if found is None or len(circuit.parts) < 2:
         return []
-    heading = subheading("Where links go")
-    total = int(circuit.links.sum())
-    if total > 0 and circuit.draws_links is False:
-        said = (
-            f"The recipe draws no links. {counted(total, 'edge')} lead to nodes that "
-            f"{_noun(circuit, 2)} have in common, since what is equal in a finished model is kept "
-            "once."
-        )
-        return [heading, el("p", said)]
-    if total == 0:
+    name, names = _noun(circuit), _noun(circuit, 2)
+    heading = subheading(f"What {names} have in common")
+    if not found.edges:
         why = "the recipe draws no links"
         if circuit.draws_links:
             why = "links of the recipe, if it drew any, are copies or within a branch"
-        said = f"No node is used by two {_noun(circuit, 2)}: {why}."
+        elif circuit.draws_links is None:
+            why = "whether links were drawn is not known"
+        return [heading, el("p", f"No node is used by two {names}: {why}.")]
+    lead = counted(found.edges, "edge") + (" leads" if found.edges == 1 else " lead")
+    if circuit.draws_links is False:
+        said = (
+            f"The recipe draws no links. {lead} to nodes that {names} have in common, since what "
+            "is equal in a finished model is kept once."
+        )
         return [heading, el("p", said)]
-    n = min(len(circuit.parts), MOST_IN_MATRIX)
-    links = circuit.links[:n, :n]
-    flows = np.nan_to_num(circuit.linked[:n, :n])
-    by_flow = circuit.parts[0].share is not None
-    values = flows if by_flow else links.astype(float)
-    top = float(values.max())
-    i, j = (int(k) for k in np.unravel_index(np.argmax(values), values.shape))
-    name = _noun(circuit)
-    shown = percent(top) if by_flow else f"{int(top):,}"
+    i, j = found.most
+    one, other = (int(found.shown[k]) + 1 for k in sorted((i, j)))
+    sharers = int((found.partners > 0).sum())
     said = (
-        f"{counted(total, 'edge')} lead from what one {name} has alone into what another uses too; "
-        f"most go from {name} {i + 1} into what {name} {j + 1} uses "
-        f"({links[i, j]:,} edges" + (f", {shown} of all cells)." if by_flow else ").")
+        f"{lead} from what one {name} has alone into what several use. {sharers:,} of "
+        f"{len(circuit.parts):,} {names} share nodes; {name} {int(found.partners.argmax()) + 1} "
+        f"does so with most others, {int(found.partners.max()):,}. {names.capitalize()} {one} and "
+        f"{other} have most in common: {counted(int(found.nodes[i, j]), 'node')}"
     )
-    names = [str(k + 1) for k in range(n)]
+    by_flow = bool(np.nan_to_num(found.cells).any())
+    if by_flow:
+        said += f", which explain {percent(float(found.cells[i, j]))} of all cells"
+    return [heading, el("p", f"{said}."), *_common_matrix(circuit, found, by_flow)]
+
+
+def _common_matrix(circuit: Circuit, found: Sharing, by_flow: bool) -> list[Html]:
+    """Every two of the parts that share most."""
+    name, names = _noun(circuit), _noun(circuit, 2)
+    values = found.cells if by_flow else found.nodes.astype(float)
+    n, top = len(values), float(values.max())
+    labels = [str(k + 1) for k in found.shown.tolist()]
     drawn = np.where(np.eye(n, dtype=bool), np.nan, values)
-    picture = el(
-        "div",
-        matrix(f"From line to column. {said}", drawn, names, top, sides=(f"from {name}", "into")),
-        class_="plot square",
-    )
-    order = np.argsort(-values, axis=None, kind="stable")[:50]
-    pairs = [divmod(int(k), n) for k in order if values.flat[k] > 0]
+    what = "cells that both explain by the same nodes" if by_flow else "nodes that both use"
+    title = f"For every two {names}, {what}; the same on both sides of the diagonal."
+    square = el("div", matrix(title, drawn, labels, top, sides=(name, name)), class_="plot square")
+    above = np.triu_indices(n, k=1)
+    order = np.argsort(-values[above], kind="stable")[:50]
+    pairs = [(int(above[0][k]), int(above[1][k])) for k in order if values[above][k] > 0]
     rows = [
-        (f"{a + 1} → {b + 1}", f"{links[a, b]:,}", percent(flows[a, b], 2) if by_flow else "–")
+        (
+            f"{labels[a]} and {labels[b]}",
+            f"{found.nodes[a, b]:,}",
+            percent(float(found.cells[a, b]), 2) if by_flow else "–",
+        )
         for a, b in pairs
     ]
-    numbers = table(["from → into", "edges", "cells"], rows, caption="Edges into shared parts")
-    few = f" The {n} largest are shown." if n < len(circuit.parts) else ""
-    caption = (
-        f"Edges from a node that one {name} has alone to one that several use, by the share of "
-        "all cells of the training rows that are explained along them."
-        if by_flow
-        else f"Edges from a node that one {name} has alone to one that several use."
-    )
-    caption += few
-    shades = el("p", percent(0, 0), class_="legend") if top <= 0 else _scale(top, by_flow)
-    return [heading, el("p", said), shades, figure(picture, caption, numbers)]
-
-
-def _scale(top: float, by_flow: bool) -> Html:
-    return scale(100 * top, "% of all cells") if by_flow else scale(top, "edges")
+    numbers = table([names, "nodes", "cells"], rows, caption=f"What two {names} have in common")
+    caption = f"Nodes that two {names} both use, leaves that nothing is learned about left out."
+    if by_flow:
+        caption = (
+            f"For every two {names}, the share of all cells of the training rows that nodes which "
+            f"both use explain, whichever {name} the flow comes by. A node that three use counts "
+            "for each two of them, so the numbers do not add up to a whole."
+        )
+    if n < len(circuit.parts):
+        caption += f" The {n} {names} that share most are shown."
+    shades = scale(100 * top, "% of all cells") if by_flow else scale(top, "nodes")
+    return [shades, figure(square, caption, numbers)]

@@ -17,6 +17,7 @@ from spnc.report.page.parts import Cell, Section, legend, table
 from spnc.report.page.summary import words
 
 MOST = 2000  # columns in the table, the worst ones
+BARS = 24  # states that a small picture has room for
 
 
 def section(facts: Facts) -> Section | None:
@@ -25,15 +26,16 @@ def section(facts: Facts) -> Section | None:
     if fit is None or facts.rows is None:
         return None
     judged = facts.rows.split
-    others = [name for name in ("train",) if name != judged and name in fit.independent]
+    others = [name for name in ("train",) if name != judged and name in fit.columns[0].observed]
     ordered = sorted(fit.columns, key=lambda c: -c.observed[judged].divergence)
     shown = ordered[:MOST]
     many = any(c.column.states > 2 for c in fit.columns)
+    cut = any(c.column.states > BARS for c in fit.columns)
     missing = any(c.observed[judged].missing for c in fit.columns)
     rows = [_row(column, judged, others, many, missing) for column in shown]
     head = [
         "column",
-        "all states" if many else "share of state 1",
+        ("states" if cut else "all states") if many else "share of state 1",
         *(["state"] if many else []),
         "model",
         words(judged),
@@ -54,10 +56,11 @@ def section(facts: Facts) -> Section | None:
         table(head, rows, caption=caption, left=2, sortable=True),
         el(
             "p",
-            "The divergence is Kullback and Leibler’s, of the rows’ shares from the model’s. A "
-            "column is beyond chance if a likelihood-ratio test says so, at a level of 5 % over "
-            "all columns together. "
-            + ("The state shown is the one furthest off; of two states, state 1." if many else ""),
+            "A column is beyond chance if a likelihood-ratio test says so, at a level of 5 % over "
+            "all columns together; rare states are put together for it. The divergence is "
+            "Kullback and Leibler’s, of the rows’ shares from the model’s. "
+            + ("The state shown is the one that adds most to it; of two, state 1. " if many else "")
+            + (f"Of more than {BARS} states the pictures have the largest." if cut else ""),
             class_="note",
         ),
     )
@@ -86,11 +89,15 @@ def _finding(fit: ColumnsFit, judged: str) -> str:
 
 
 def furthest(column: ColumnFit, split: str) -> int:
-    """The state whose share is furthest off; 1 of a binary column."""
+    """The state that adds most to the divergence, an impossible one first; 1 of a binary column."""
     if column.column.states == 2:
         return 1
-    apart = np.abs(column.observed[split].frequencies - column.model)
-    return 0 if np.isnan(apart).all() else int(np.nanargmax(apart))
+    seen = np.nan_to_num(column.observed[split].frequencies)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(seen > 0.0, seen * (np.log(seen) - np.log(column.model)), 0.0)
+    if np.isposinf(terms).any():
+        return int(np.argmax(np.where(np.isposinf(terms), seen, -1.0)))
+    return int(np.argmax(terms))
 
 
 def _as_pictures(facts: Facts, judged: str) -> Html:
@@ -149,8 +156,12 @@ def _row(
 def _picture(column: ColumnFit, split: str) -> Html:
     """A bar for each state, and a stroke where the model stands; for two states, of state 1."""
     seen, model = column.observed[split].frequencies, column.model
-    states = range(column.column.states) if column.column.states > 2 else range(1, 2)
-    states = states[:24]
+    states = list(range(column.column.states)) if column.column.states > 2 else [1]
+    which = ""
+    if len(states) > BARS:
+        larger = np.fmax(seen, model)
+        states = sorted(np.argsort(-larger, kind="stable")[:BARS].tolist())
+        which = f"the {BARS} largest of {column.column.states:,} states: "
     drawn = []
     if len(states) == 1:
         x, at = (100 * float(np.nan_to_num(v[1])) for v in (seen, model))
@@ -162,14 +173,14 @@ def _picture(column: ColumnFit, split: str) -> Html:
     else:
         wide = 100 / len(states)
         most = max(float(np.nan_to_num(v).max()) for v in (seen, model)) or 1.0
-        for i in states:
+        for k, i in enumerate(states):
             tall, at = (13 * float(np.nan_to_num(v[i])) / most for v in (seen, model))
-            left = i * wide + wide * 0.12
+            left = k * wide + wide * 0.12
             drawn += [
                 el("rect", x=left, y=14 - tall, width=wide * 0.76, height=tall, class_="f1"),
                 el("rect", x=left, y=13.2 - at, width=wide * 0.76, height=1.6, class_="stroke"),
             ]
-    said = "; ".join(
+    said = which + "; ".join(
         f"state {i}: {percent(float(seen[i]), 0)}, model {percent(float(model[i]), 0)}"
         for i in states
     )

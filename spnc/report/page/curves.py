@@ -120,7 +120,9 @@ def _finding(facts: Facts, second: int | None) -> str:
         gap = train - history.valid[at]
         where = "there training rows are" if kept < last else "training rows are"
         more = f"{number(gap)} nats better" if gap > 0 else "no better"
-        if kept < last:
+        if kept < last and at == 0:
+            said = f"Validation never improved on the start in {last:,} iterations; {where} {more}"
+        elif kept < last:
             said = f"Validation stopped improving at iteration {kept:,} of {last:,}; {where} {more}"
         else:
             said = (
@@ -129,8 +131,9 @@ def _finding(facts: Facts, second: int | None) -> str:
             )
     else:
         start = history.train[0]
+        went = "fell" if train < start else "rose"
         said = (
-            f"Training rows rose from {number(start)} to {number(train)} nats in "
+            f"Training rows {went} from {number(start)} to {number(train)} nats in "
             f"{last:,} iterations ({_why(optimizer['stopped'])})"
         )
         said += "" if history.valid else "; there were no validation rows to watch"
@@ -143,7 +146,17 @@ def _pruned(facts: Facts) -> str:
     smaller = f"{edges['before']:,} to {edges['after']:,} edges"
     if kept == "pruned":
         return f"The dotted line is where the circuit was pruned from {smaller} and fitted again."
-    return f"Pruning from {smaller}, after the dotted line, did worse and was taken back."
+    why = "made rows impossible" if _lost_rows(prune["fits"]) else "did worse"
+    return f"Pruning from {smaller}, after the dotted line, {why} and was taken back."
+
+
+def _lost_rows(fits: list[dict[str, Any]]) -> bool:
+    """Whether a pruned circuit that was not kept was no worse: then it had impossible rows."""
+    before, after = ((f.get("valid"), f.get("train")) for f in fits)
+    for old, new in zip(before, after, strict=True):
+        if isinstance(old, int | float) and isinstance(new, int | float):
+            return new >= old
+    return False
 
 
 def _why(stopped: str) -> str:

@@ -43,6 +43,8 @@ def section(found: Facts) -> Section:
     longest = max(seconds, key=lambda name: seconds[name], default=None)
     rows = [(b.label, f"{b.value:.3f}", percent(b.value / total)) for b in bars]
     numbers = table(["stage", "seconds", "share"], rows, caption="Seconds by stage")
+    searched = "search" in metrics
+    spent = "Of the chosen try; what it has in common with an earlier one was there already."
     known = [
         ("data", run.recipe.data.source or "files" if run.recipe is not None else "–"),
         ("SHA-256 of the data", el("code", str(provenance.get("data", "–")))),
@@ -67,11 +69,20 @@ def section(found: Facts) -> Section:
             class_="note",
         ),
         subheading("Where the time went"),
-        figure(bars_chart("Seconds by stage. The numbers follow.", bars), "", numbers)
+        figure(
+            bars_chart("Seconds by stage. The numbers follow.", bars),
+            spent if searched else "",
+            numbers,
+        )
         if bars
         else None,
     )
-    words = f"The recipe below, on the same data, gives the same model again in {duration(total)}"
+    words = "The recipe below, on the same data, gives the same model again"
+    if searched:  # tries share what they can, so the seconds are not those of one training
+        words += ", without searching"
+        longest = None
+    else:
+        words += f" in {duration(total)}"
     if longest is not None:
         share = percent(seconds[longest] / total, 0)
         words += f", {share} of it for {_IN_WORDS.get(longest, longest)}"

@@ -8,8 +8,8 @@ import numpy as np
 
 from spnc.report.facts.gather import Facts
 from spnc.report.facts.pairs import LISTED, Pair, Pairs
-from spnc.report.page.html import Html, brief, clipped, data, el, joined, number, percent
-from spnc.report.page.matrix import matrix, scale
+from spnc.report.page.html import Html, brief, data, el, joined, number, percent
+from spnc.report.page.matrix import NAMED, matrix, scale
 from spnc.report.page.parts import Section, figure, subheading, table
 
 NOTHING = 1e-9  # nats: a correlation of so little is one of rounding
@@ -44,7 +44,7 @@ def section(facts: Facts) -> Section | None:
         data_source="pairs-data",
     )
     about = {
-        "names": [clipped(name, 60) for name in pairs.names],
+        "names": [shortened(name, 60) for name in pairs.names],
         "data": _upper(pairs.data),
         "model": _upper(pairs.model),
     }
@@ -59,6 +59,8 @@ def section(facts: Facts) -> Section | None:
         )
     if pairs.columns > n:
         caption += f" The {n} of {pairs.columns:,} columns with the strongest pairs are shown."
+    if n > NAMED:
+        caption += " Numbers at the axes count the columns shown, from one."
     if pairs.rows < pairs.all_rows:
         caption += f" The data's values are from {pairs.rows:,} of {pairs.all_rows:,} rows."
     body = joined(
@@ -75,14 +77,18 @@ def _finding(pairs: Pairs) -> str:
     kept = summary["mean_model"] / summary["mean_empirical"] if summary["mean_empirical"] else None
     if kept is None:
         return "In the data no column says anything about another."
+    who, more = "On average two columns", ""
+    if pairs.columns > len(pairs.names):
+        who = f"Among the {len(pairs.names)} columns with the strongest pairs, two on average"
+        more = f" (of all {pairs.columns:,} columns {brief(pairs.mean_of_all)})"
     said = (
-        f"On average two columns share {brief(summary['mean_empirical'])} nats in the data and "
+        f"{who} share {brief(summary['mean_empirical'])} nats in the data{more} and "
         f"{brief(summary['mean_model'])} in the model ({percent(kept, 0)})"
     )
     if summary["correlation"] is not None and summary["mean_model"] > NOTHING:
         said += f", with a correlation of {number(summary['correlation'], 3)} over pairs"
     worst = pairs.missed[0]
-    names = " and ".join(clipped(pairs.names[i], 40) for i in (worst.first, worst.second))
+    names = " and ".join(shortened(pairs.names[i], 40) for i in (worst.first, worst.second))
     doing = "misses most" if worst.model < worst.data else "overstates most"
     return f"{said}; it {doing} between {names}."
 
@@ -101,7 +107,7 @@ def _tables(pairs: Pairs) -> Html:
 def _table(pairs: Pairs, title: str, some: Sequence[Pair]) -> Html:
     rows = [
         (
-            f"{clipped(pairs.names[p.first], 22)} – {clipped(pairs.names[p.second], 22)}",
+            joined(_name(pairs.names[p.first]), " – ", _name(pairs.names[p.second])),
             brief(p.data),
             brief(p.model),
             brief(p.model - p.data),
@@ -111,6 +117,19 @@ def _table(pairs: Pairs, title: str, some: Sequence[Pair]) -> Html:
     head = ["columns", "data", "model", "difference"]
     caption = f"{title}, in nats"
     return el("div", subheading(title), table(head, rows, caption=caption, sortable=True))
+
+
+def _name(name: str) -> Html:
+    short = shortened(name, 22)
+    return el("span", short, title=name if short != name else None)
+
+
+def shortened(name: str, limit: int) -> str:
+    """A name without its middle: long names often differ at their ends."""
+    if len(name) <= limit:
+        return name
+    after = limit // 2
+    return f"{name[: limit - 1 - after]}…{name[-after:]}"
 
 
 def _upper(values: np.ndarray) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from spnc.data.dataset import Column
+from spnc.diagnostics import counted
 from spnc.report.facts.gather import Facts
 from spnc.report.facts.rows import BadRow, Cell, RowsFit
 from spnc.report.page.charts import steps
@@ -29,8 +30,12 @@ def _finding(facts: Facts, fit: RowsFit) -> str:
     columns = facts.run.model.columns
     worst = fit.worst[0]
     where = f"row {worst.number:,} of {fit.numbered_in}"
-    if worst.log_likelihood == -math.inf:
-        said = f"The model holds {where} for impossible"
+    if fit.impossible:
+        said = (
+            f"{fit.impossible:,} of {counted(fit.looked_at, f'{words(fit.split)} row')} "
+            f"{'is' if fit.impossible == 1 else 'are'} impossible for the model"
+        )
+        said += f": {where}" if fit.impossible == 1 else f", the first of them {where}"
     else:
         said = (
             f"Half of the {words(fit.split)} rows lie above {number(fit.median)} nats; "
@@ -41,6 +46,8 @@ def _finding(facts: Facts, fit: RowsFit) -> str:
         p = chance(cell.log_probability)
         name = clipped(columns[cell.column].name, 40)
         said += f", where {name} = {cell.state} was least expected ({p})"
+    if fit.impossible and math.isfinite(fit.median):
+        said += f"; half of all {words(fit.split)} rows lie above {number(fit.median)} nats"
     return said + "."
 
 
@@ -90,7 +97,8 @@ def _worst(facts: Facts, fit: RowsFit) -> Html:
             el("ul", pictures, class_="gallery large"),
             el(
                 "p",
-                "Ringed are the pixels that the rest of the picture makes least likely.",
+                "Ringed are the pixels that the rest of the picture makes least likely. "
+                f"Numbers count {_counted_in(fit)}.",
                 class_="note",
             ),
         )
@@ -103,10 +111,14 @@ def _worst(facts: Facts, fit: RowsFit) -> Html:
         for row in fit.worst
     ]
     head = ["row", "log-likelihood", "least expected, given the rest of the row"]
-    caption = (
-        f"Worst explained {words(fit.split)} rows; numbers count the rows of {fit.numbered_in}"
-    )
+    caption = f"Worst explained {words(fit.split)} rows; numbers count {_counted_in(fit)}"
     return table(head, rows, caption=caption, left=3, scroll=False)
+
+
+def _counted_in(fit: RowsFit) -> str:
+    """What row numbers count: `the test rows`, or `the rows of rows.csv`."""
+    own = fit.numbered_in.startswith("the ") and fit.numbered_in.endswith(" rows")
+    return fit.numbered_in if own else f"the rows of {fit.numbered_in}"
 
 
 def _cells(row: BadRow, columns: tuple[Column, ...]) -> Html:

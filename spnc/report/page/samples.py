@@ -42,13 +42,19 @@ def section(facts: Facts) -> Section | None:
                 class_="note",
             ),
         )
-    return Section("samples", "What it imagines", _finding(samples), body)
+    note = None
+    if samples.missing:
+        note = (
+            "Rows lack cells: such a cell counts as the share of training rows that differ in it, "
+            "and only a row with all its cells can be equal to a drawn one."
+        )
+    return Section("samples", "What it imagines", _finding(samples), body, note)
 
 
 def _finding(samples: Samples) -> str:
     count = len(samples.values)
     own = float(samples.distances.mean())
-    copies = int((samples.distances == 0).sum())
+    copies = samples.copies
     said = (
         f"{count} rows drawn from the model differ from the nearest training row in "
         f"{number(own, 1)} cells on average"
@@ -66,7 +72,7 @@ def _pictures(facts: Facts, samples: Samples) -> Html:
     entries = []
     for i, (row, near) in enumerate(zip(samples.values, samples.nearest, strict=True), 1):
         value = number(float(samples.log_likelihoods[i - 1]), 1)
-        apart = int(samples.distances[i - 1])
+        apart = _apart(samples, i)
         drawn = picture(row, facts.shape, states, f"drawn row {i}, log-likelihood {value}")
         real = picture(
             near, facts.shape, states, f"the nearest training row, {apart} pixels different"
@@ -76,13 +82,18 @@ def _pictures(facts: Facts, samples: Samples) -> Html:
     return joined(el("ul", entries, class_="gallery twins"), el("p", note, class_="note"))
 
 
+def _apart(samples: Samples, i: int) -> str:
+    """In how many cells the i-th drawn row differs: about so many where cells are missing."""
+    return number(float(samples.distances[i - 1]), 1 if samples.missing else 0)
+
+
 def _table(facts: Facts, samples: Samples) -> Html:
     columns = facts.run.model.columns
     rows = [
         (
             str(i),
             number(float(samples.log_likelihoods[i - 1])),
-            str(int(samples.distances[i - 1])),
+            _apart(samples, i),
             *(str(int(v)) for v in row),
         )
         for i, row in enumerate(samples.values, 1)

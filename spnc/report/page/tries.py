@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from spnc.report.facts.gather import Facts
@@ -22,12 +23,14 @@ def section(facts: Facts) -> Section | None:
         return None
     names = list(tries[0]["values"])
     short = short_names(dict.fromkeys(names))
-    ordered = sorted(tries, key=lambda t: -_rank(t["valid"]))[:MOST]
+    ordered = sorted(tries, key=_rank, reverse=True)[:MOST]
+    impossible = any(_impossible(t) for t in tries)
     rows = [
         [
             Cell(str(t["try"]), t["try"]),
             *(Cell(clipped(_said(v), 40), _sort(v)) for v in t["values"].values()),
             _number(t["valid"], 4),
+            *([Cell(f"{_impossible(t):,}", _impossible(t))] if impossible else []),
             _number(t["train"], 4),
             Cell(f"{t['edges']:,}", t["edges"]),
             Cell(str(t["iterations"]), t["iterations"]),
@@ -35,9 +38,12 @@ def section(facts: Facts) -> Section | None:
         ]
         for t in ordered
     ]
-    head = ["try", *short, "valid", "train", "edges", "iterations", "seconds"]
+    rows_lost = ["impossible valid rows"] if impossible else []
+    head = ["try", *short, "valid", *rows_lost, "train", "edges", "iterations", "seconds"]
     marked = [i for i, t in enumerate(ordered) if t["chosen"]]
     caption = "Tries, best on validation rows first; the chosen one is marked"
+    if impossible:
+        caption += ". Tries that hold fewer of these rows for impossible are better"
     body = [table(head, rows, caption=caption, sortable=True, marked=marked)]
     if len(tries) > 1:
         pictures = [
@@ -51,11 +57,19 @@ def section(facts: Facts) -> Section | None:
 def _finding(tries: list[dict[str, Any]], short: list[str]) -> str:
     chosen = next((t for t in tries if t["chosen"]), tries[0])
     what = _choices(chosen, short)
-    others = [t["valid"] for t in tries if t is not chosen and t["valid"] is not None]
+    if len(tries) == 1:
+        return f"The only try was chosen ({what})."
     said = f"Of {len(tries):,} tries number {chosen['try']} was chosen ({what})"
-    if others and chosen["valid"] is not None:
+    rivals = [t for t in tries if t is not chosen]
+    alike = [t["valid"] for t in rivals if _impossible(t) <= _impossible(chosen)]
+    others = [valid for valid in alike if valid is not None]
+    if others and chosen["valid"] is not None and chosen["valid"] >= max(others):
         ahead = chosen["valid"] - max(others)
         said += f", {number(ahead, 4)} nats ahead of the next on validation rows"
+        if len(alike) < len(rivals):
+            said += " among those that make no more of them impossible"
+    elif not alike:
+        said += "; the others make more validation rows impossible"
     return said + "."
 
 
@@ -95,8 +109,16 @@ def _number(value: float | None, digits: int) -> Cell:
     return Cell(number(value, digits), -1e9 if value is None else value)
 
 
-def _rank(value: float | None) -> float:
-    return -1e300 if value is None else value
+def _rank(one: dict[str, Any]) -> tuple[float, float]:
+    """As the search has it: fewer impossible rows first, then the average of the others."""
+    valid = one["valid"]
+    return -_impossible(one), -math.inf if valid is None else valid
+
+
+def _impossible(one: dict[str, Any]) -> int:
+    """Validation rows that a try holds for impossible."""
+    found = one.get("valid_impossible", 0)
+    return found if isinstance(found, int) else 0
 
 
 def _sort(value: Any) -> float | str:
