@@ -2,19 +2,20 @@
 
 Every stage reports *all* the problems it finds into one `Sink`; the pipeline then calls
 `Sink.stop`, which raises `InputError` if any of them is an error. A user's mistake therefore
-never shows a traceback, and one run shows every mistake. Standard library only.
+never shows a traceback, and one run shows every mistake.
 """
 
 from __future__ import annotations
 
 import difflib
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from typing import Any, Literal
+
+from spnc.wording import visible, width
 
 Severity = Literal["error", "warning"]
 
@@ -228,16 +229,16 @@ def _render_one(d: Diagnostic, colour: bool) -> str:
     if d.span is not None:
         number = str(d.span.line)
         pad = " " * len(number)
-        lines.append(f" {pad}{paint('dim', '-->')} {d.span}")
+        lines.append(f" {pad}{paint('dim', '-->')} {visible(str(d.span))}")
         text = d.span.source.lines
         if d.span.line <= len(text) and text[d.span.line - 1].strip():
-            shown, start, width = _excerpt(text[d.span.line - 1], d.span)
+            shown, start, length = _excerpt(text[d.span.line - 1], d.span)
             bar = paint("dim", "|")
             lines.append(f" {pad} {bar}")
             lines.append(f" {paint('dim', number)} {bar} {shown}")
-            lines.append(f" {pad} {bar} {' ' * start}{paint(d.severity, '^' * width)}")
+            lines.append(f" {pad} {bar} {' ' * start}{paint(d.severity, '^' * length)}")
     elif d.where is not None:
-        lines.append(f" {paint('dim', '-->')} {d.where}")
+        lines.append(f" {paint('dim', '-->')} {visible(d.where)}")
     mark = paint("dim", "=")
     lines += [f" {pad} {mark} {visible(note)}" for note in d.notes]
     if d.help is not None:
@@ -245,35 +246,23 @@ def _render_one(d: Diagnostic, colour: bool) -> str:
     return "\n".join(lines)
 
 
-def visible(text: str) -> str:
-    """The text with every character that a terminal would act on, not show, made visible."""
-    return "".join(
-        c if c.isprintable() else " " if c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
-
-
-def _columns_of(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )
-
-
 def _excerpt(line: str, span: Span, limit: int = 100) -> tuple[str, int, int]:
     """The source line, cut to a window around the span when long; caret start and width."""
     start = span.column - 1
     end = span.end_column - 1 if span.end_line == span.line else len(line)
-    width = max(1, min(end, len(line)) - start)
-    shown = visible(line)
+    length = max(1, min(end, len(line)) - start)
+    # One character for each that a terminal would act on, so that the caret finds its place.
+    shown = "".join(
+        c if c.isprintable() else " " if c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in line
+    )
     if len(shown) > limit:
         left = max(0, min(start - limit // 3, len(shown) - limit))
         right = left + limit
         shown = ("…" if left else "") + shown[left:right] + ("…" if right < len(line) else "")
         start = start - left + (1 if left else 0)
-        width = max(1, min(width, len(shown) - start))
-    under = shown[start : start + width]
-    return shown.rstrip(), _columns_of(shown[:start]), max(1, _columns_of(under))
+        length = max(1, min(length, len(shown) - start))
+    under = shown[start : start + length]
+    return shown.rstrip(), width(shown[:start]), max(1, width(under))
 
 
 def codes() -> list[str]:

@@ -81,7 +81,15 @@ class Model:
         return mutual_information(pair_probabilities(self.engine, self.parameters, progress))
 
     def sample(self, rows: int, seed: int = 0) -> NDArray[np.float64]:
-        """So many rows drawn from the model, `[row, column]`; the same seed, the same rows."""
+        """So many rows drawn from the model, `[row, column]`; the same seed, the same rows.
+
+        Raises `InputError` for less than no rows, and for a seed below zero.
+        """
+        sink = Sink()
+        for name, value in (("rows", rows), ("seed", seed)):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
+                sink.error("E505", f"`{name}` is {value!r}", help="give a whole number, 0 or more")
+        sink.stop()
         return sample(self.program, self.parameters, rows, stream(seed, "sample"))
 
     def graph(self) -> Graph:

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import shlex
 import time
 from dataclasses import dataclass, fields, replace
 from itertools import count, takewhile
@@ -84,6 +85,16 @@ class RunFolder:
         """Where training stands, while it runs."""
         return self.path / "checkpoint.safetensors"
 
+    def go_on(self) -> str:
+        """The command that goes on with what was broken off here, as a shell takes it."""
+        begun = shlex.quote(str(self.lock))
+        if self.search.is_file():
+            try:
+                begun = shlex.join(json.loads(self.search.read_text("utf-8"))["command"])
+            except (OSError, LookupError, RecursionError, TypeError, ValueError):
+                begun = ""
+        return f"spnc train {begun or '…'} --out {shlex.quote(str(self.path))} --resume"
+
     def keep(self, state: State) -> None:
         """Remember the state; write it when the last write is some time ago."""
         self.latest = state
@@ -158,8 +169,7 @@ class RunFolder:
                 "E403",
                 f"`{self.path}` holds a search that is not finished, and this is no search",
                 where=str(self.path),
-                help=f"go on with the recipe that began it ({self.lock}), or train into another "
-                "folder",
+                help=f"go on with `{self.go_on()}`, or train into another folder",
             )
             return None
         if not self.checkpoint.is_file():
@@ -189,8 +199,7 @@ class RunFolder:
                 "E403",
                 "the checkpoint is of another recipe or other data",
                 where=where,
-                help=f"resume with the recipe that began the run ({self.lock}), or train into "
-                "another folder",
+                help=f"go on with `{self.go_on()}`, or train into another folder",
             )
         return state
 

@@ -43,6 +43,7 @@ class Journal:
     """What tries tell as they go; this one keeps nothing, and knows of nothing finished."""
 
     plan: str = ""  # of the try that is about to begin
+    trying: int = 0  # the number of the present or the last try; 0 before the first
     spent: Callable[[], float] | None = None  # seconds up to now, where somebody counts
     comment: Callable[[Outcome], str] | None = None  # the head of a recipe for people, if wanted
     read_plan: Callable[[str], object] | None = None  # raises LookupError, TypeError or ValueError
@@ -59,9 +60,9 @@ class Journal:
         """This try is about to begin; or, if that is empty, it is given up."""
         self.plan = plan
 
-    def begin(self, number: int, compiled: Compiled, sink: Sink) -> State | None:
+    def begin(self, compiled: Compiled, sink: Sink) -> State | None:
         """A try begins its training; answers where to go on from."""
-        del number, compiled, sink
+        del compiled, sink
         return None
 
     def keep(self, state: State) -> None:
@@ -80,7 +81,8 @@ class SearchFolder(Journal):
 
     run: RunFolder
     resuming: bool
-    trying: int = 0  # the number of the present try; 0 before the first
+    words: list[str] = field(default_factory=list)  # what `spnc train` was given, to go on with
+    trying: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
     _fingerprint: str = ""
     _about_best: dict[str, Any] | None = None
@@ -123,10 +125,14 @@ class SearchFolder(Journal):
             self._begin_with = None
             self._write()
 
-    def begin(self, number: int, compiled: Compiled, sink: Sink) -> State | None:
+    @property
+    def established(self) -> bool:
+        """Whether the folder holds something to go on with."""
+        return self.resuming or self._begin_with is None
+
+    def begin(self, compiled: Compiled, sink: Sink) -> State | None:
         """The first try makes the folder: what cannot be compiled leaves nothing behind."""
         self._establish()
-        self.trying = number
         self._write()
         self.run.attend(compiled)
         state = None
@@ -187,6 +193,7 @@ class SearchFolder(Journal):
     def _write(self) -> None:
         about = {
             "fingerprint": self._fingerprint,
+            "command": self.words,
             "tries": [outcome.as_record() for outcome in self.outcomes],
             "best": self._about_best,
             "plan": self.plan,
@@ -236,8 +243,7 @@ class SearchFolder(Journal):
                 "E403",
                 "the search that was begun is of another recipe or other data",
                 where=str(file),
-                help=f"resume with the recipe that began the run ({self.run.lock}), or train into "
-                "another folder",
+                help=f"go on with `{self.run.go_on()}`, or train into another folder",
             )
         return begun
 

@@ -74,6 +74,7 @@ class Trials:
         `note` is kept in the outcome.
         """
         began = self.clock()
+        self.journal.trying = number
         own, pace = Sink(), _Pace(self.clock, enough)
         latest: list[State] = []
 
@@ -83,7 +84,7 @@ class Trials:
 
         try:
             compiled = self._compile(recipe, own)
-            state = self.journal.begin(number, compiled, own) or resume
+            state = self.journal.begin(compiled, own) or resume
             found = fit_compiled(
                 compiled, own, self.watch, resume=state, keep=keep, enough=pace.ask
             )

@@ -1,4 +1,4 @@
-"""Text for people: tables that line up, diagnostics, numbers and times."""
+"""Text for people: tables that line up, lines, diagnostics."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from spnc.diagnostics import Diagnostic, Sink, render
+from spnc.wording import visible, width
 
 
 def complain(diagnostics: Iterable[Diagnostic]) -> None:
@@ -17,6 +18,14 @@ def complain(diagnostics: Iterable[Diagnostic]) -> None:
     if found:
         colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
         print(render(found, colour=colour), file=sys.stderr)
+
+
+def say(text: str = "", *, aside: bool = False) -> None:
+    """Lines for people, `aside` on the error stream; what names hide in them is made visible.
+
+    Nothing else prints what people read: a name in a table must not command a terminal.
+    """
+    print(visible(text, keep="\n"), file=sys.stderr if aside else sys.stdout)
 
 
 @contextmanager
@@ -37,16 +46,17 @@ def writing(path: str | Path) -> Iterator[None]:
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:
     """Rows in columns: the first `left` to the left, the others to the right."""
     cells = [[cell(value) for value in row] for row in rows]
-    widths = [max(len(r[i]) for r in [list(head), *cells]) for i in range(len(head))]
+    head = [visible(name) for name in head]
+    widths = [max(width(r[i]) for r in [head, *cells]) for i in range(len(head))]
 
     def line(row: Sequence[str]) -> str:
-        parts = [
-            text.ljust(width) if i < left else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
+        parts = []
+        for i, (text, wide) in enumerate(zip(row, widths, strict=True)):
+            room = " " * (wide - width(text))
+            parts.append(text + room if i < left else room + text)
         return ("  " + "  ".join(parts)).rstrip()
 
-    rule = "  " + "  ".join("─" * width for width in widths)
+    rule = "  " + "  ".join("─" * wide for wide in widths)
     return "\n".join([line(head), rule, *(line(row) for row in cells)])
 
 
@@ -58,11 +68,4 @@ def cell(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.4f}"
-    return str(value)
-
-
-def duration(seconds: float) -> str:
-    """A time span as people say it."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+    return visible(str(value))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from spnc.watch import Watch
+from spnc.wording import clipped, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -59,7 +60,7 @@ class _LiveWatch(Watch):
         """A new stage begins: its line replaces the last one's."""
         if self._task is not None:
             self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(title, total=None, note="", limit="")
+        self._task = self._progress.add_task(_plain(title), total=None, note="", limit="")
 
     def progress(self, label: str, done: int, total: int | None) -> None:
         """So much of the present stage is done."""
@@ -68,20 +69,20 @@ class _LiveWatch(Watch):
         note = f"{label} {done:,}" + (f" of {total:,}" if total else "")
         if total and total >= _SHARE_FROM:
             note = f"{label} {done / total:.0%}"
-        self._progress.update(self._task, completed=done, total=total, note=note)
+        self._progress.update(self._task, completed=done, total=total, note=_plain(note))
 
     def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
         """A try begins: a line of its own, above that of the stage."""
         title = f"try {done + 1:,}" + (f" of {total:,}" if total is not None else "")
         room = self._progress.console.width - len(best) - _BESIDE_TRIES
-        what = what if len(what) <= room else f"{what[: max(0, room - 1)]}…"
+        what = clipped(what, max(1, room))
         note = f"{what}; {best}" if best else what
         if self._tries is None:
             if self._task is not None:
                 self._progress.remove_task(self._task)
                 self._task = None
             self._tries = self._progress.add_task(title, total=total, note="", limit="left ≈")
-        self._progress.update(self._tries, description=title, note=note)
+        self._progress.update(self._tries, description=title, note=_plain(note))
         if total is not None:
             self._progress.update(self._tries, completed=done, total=total)
 
@@ -94,7 +95,8 @@ class _LiveWatch(Watch):
     def tried(self, number: int, what: str, valid: float, best: bool) -> None:
         """A finished try stays on the screen, above the lines that move."""
         mark = "→" if best else " "
-        self._progress.console.print(f"{mark} {number:3}  {valid:10.4f}  {what}", highlight=False)
+        line = _plain(f"{mark} {number:3}  {valid:10.4f}  {what}")
+        self._progress.console.print(line, highlight=False)
 
     def training(self, optimizer: Optimizer) -> None:
         """Training begins, with as many steps as the optimiser allows; it may well stop before."""
@@ -108,3 +110,10 @@ class _LiveWatch(Watch):
             best = "*" if record.iteration == best_iteration else " "
             note += f" valid {record.valid:.4f}{best}"
         self._progress.update(self._task, completed=record.iteration, note=note)
+
+
+def _plain(text: str) -> str:
+    """The text as it is to be read: neither the terminal nor rich takes any of it for a command."""
+    from rich.markup import escape
+
+    return escape(visible(text))

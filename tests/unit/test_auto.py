@@ -260,10 +260,15 @@ def test_interrupted_it_keeps_the_best_and_says_how_to_go_on(
         patch.setattr(RunFolder, "keep", interrupting)
         assert main(line) == 130
     said = capsys.readouterr().err
+    assert "interrupted in try 2; 1 finished try kept in a run" in said
     assert "the best so far: a run/best-1.spnc, from a run/recipe.yaml" in said
     assert spnc.load("a run/best-1.spnc").name == "asia"
     go_on = shlex.split(said.split("go on with: spnc ")[1])
     assert go_on[go_on.index("--budget") + 1] == "1h"
+    assert main(["train", "a run/recipe.lock.yaml", "--out", "a run", "--resume"]) == 1
+    assert f"go on with `{shlex.join(['spnc', *go_on])}`" in capsys.readouterr().err
+    assert main(["report", "a run"]) == 1
+    assert f"go on with `{shlex.join(['spnc', *go_on])}`" in capsys.readouterr().err
     go_on[go_on.index("1h")] = line[line.index("1h")] = "0.1s"  # another budget is fine
     assert main([*go_on, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -273,6 +278,25 @@ def test_interrupted_it_keeps_the_best_and_says_how_to_go_on(
     assert main(line) == 1  # the folder is taken
     assert main([*line, "--overwrite"]) == 0
     assert "→" in capsys.readouterr().out
+
+
+def test_interrupted_between_tries_or_before_training_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def interrupting(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    line = ["train", "--auto", "builtin:asia", "--budget", "1h", "--out", "run"]
+    with monkeypatch.context() as patch:
+        patch.setattr("spnc.auto.loop._Loop._post", interrupting)  # right after the first try
+        assert main(line) == 130
+    assert "interrupted between tries; 1 finished try kept in run" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr("spnc.trials.Trials._compile", interrupting)
+        assert main([*line, "--resume"]) == 130
+    assert "interrupted in try 2; 1 finished try kept in run" in capsys.readouterr().err
 
 
 def test_a_killed_process_leaves_what_it_had_and_the_next_one_goes_on(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +90,34 @@ def test_a_press_on_a_head_sorts_and_another_turns_it_round(page: Tab) -> None:
     assert column(page, 3) == sorted(before)
     page.ask("document.querySelector('#columns thead th:nth-child(4) button').click()")
     assert page.ask("document.querySelectorAll('#columns th[aria-sort]').length") == 1
+
+
+def test_very_small_negative_numbers_sort_as_numbers(page: Tab) -> None:
+    numbers = ["0.5", "−9.5e−06", "2e−05", "−0.25", "−1,200"]
+    sort = """(numbers) => {
+      const body = document.querySelector('#pairs table.sortable tbody');
+      while (body.rows.length > numbers.length) body.rows[numbers.length].remove();
+      numbers.forEach((text, i) => { body.rows[i].cells[3].textContent = text; });
+      document.querySelector('#pairs thead th:nth-child(4) button').click();
+      return [...body.rows].map((row) => row.cells[3].textContent);
+    }"""
+    said = page.ask(f"({sort})({json.dumps(numbers)})")
+    assert said == ["0.5", "2e−05", "−9.5e−06", "−0.25", "−1,200"]
+
+
+def test_only_frames_that_scroll_are_stops_of_the_keyboard(
+    tab: Tab, pages: dict[str, Path]
+) -> None:
+    tab.open(pages["asia"], width=320)
+    tab.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+    wrong = """[...document.querySelectorAll('.frame')].filter(f => f.hasAttribute('tabindex') !==
+      (f.scrollWidth > f.clientWidth || f.scrollHeight > f.clientHeight)).length"""
+    stops = "document.querySelectorAll('.frame[tabindex]').length"
+    for width in (320, 1280):
+        tab.resize(width)
+        tab.picture(pages["asia"].with_suffix(".png"))  # a frame has been drawn then
+        assert tab.ask(wrong) == 0
+    assert 0 < tab.ask(stops) < tab.ask("document.querySelectorAll('.frame').length")
 
 
 def test_names_sort_as_words_with_numbers_in_them(page: Tab) -> None:
@@ -228,14 +257,39 @@ def test_dragging_zooms_and_the_button_goes_back(page: Tab) -> None:
     assert page.ask(RESET)
 
 
-def test_the_wheel_zooms_and_scrolls_on_where_there_is_nothing_to_zoom(page: Tab) -> None:
-    box = curve_box(page)
+# Turns the wheel over the curve; answers how often the page was kept from scrolling.
+TURN = """
+((times, deltaY, ctrlKey) => {
+  const svg = document.querySelector('.curves svg');
+  const { left, width } = svg.getBoundingClientRect();
+  const more = { deltaY, ctrlKey, clientX: left + width / 2, bubbles: true, cancelable: true };
+  let kept = 0;
+  for (let i = 0; i < times; i++) kept += !svg.dispatchEvent(new WheelEvent('wheel', more));
+  return kept;
+})(%s)
+"""
+
+
+def test_the_wheel_scrolls_the_page_unless_the_curve_was_asked_for(page: Tab) -> None:
     whole = first_tick(page)
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse("mouseWheel", x, y, deltaX=0, deltaY=-120)
-    page.mouse("mouseMoved", x, y)
+    assert page.ask(TURN % "30, -120, false") == 0
+    assert first_tick(page) == whole
+    page.ask("document.querySelector('.curves').focus()")
+    assert 0 < page.ask(TURN % "30, -120, false") < 30
     assert first_tick(page) != whole
+
+
+def test_the_wheel_zooms_with_ctrl_as_far_as_there_is_something_to_see(page: Tab) -> None:
+    whole = first_tick(page)
+    assert page.ask(TURN % "5, 120, true") == 0  # there is nothing to zoom out of
+    assert 0 < page.ask(TURN % "40, -120, true") < 40
     assert not page.ask(RESET)
+    near = page.ask("[...document.querySelectorAll('.curves .axes text')].map(t => t.textContent)")
+    iterations = [text for text in near if re.fullmatch(r"\d+", text)]
+    assert len(set(iterations)) >= 2
+    assert 0 < page.ask(TURN % "40, 120, true") < 40
+    assert first_tick(page) == whole
+    assert page.ask(RESET)
 
 
 def test_the_script_draws_the_curve_where_it_was(page: Tab) -> None:

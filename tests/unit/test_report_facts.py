@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -271,6 +272,8 @@ def test_data_that_is_lost_is_a_warning_and_other_data_an_error(run: Path) -> No
     sink = Sink()
     assert read_run(run, sink, Watch()) is None
     assert [d.code for d in sink.diagnostics] == ["E405"]
+    assert "--no-data" in (sink.diagnostics[0].help or "")  # and nothing about training
+    assert "train" not in (sink.diagnostics[0].help or "")
     with pytest.raises(InputError):
         sink.stop()
 
@@ -284,6 +287,36 @@ def test_metrics_that_were_changed_are_reported(run: Path, text: str) -> None:
     sink = Sink()
     assert read_run(run, sink, Watch()) is None
     assert [d.code for d in sink.diagnostics] == ["E603"]
+
+
+def test_a_run_without_its_curve_is_not_finished_even_if_a_checkpoint_is_there(run: Path) -> None:
+    (run / "history.csv").unlink()
+    sink = Sink()
+    assert read_run(run, sink, Watch()) is None
+    assert "has lost `history.csv`" in sink.diagnostics[0].message
+    assert "--resume" not in (sink.diagnostics[0].help or "")
+    (run / "checkpoint.safetensors").write_bytes(b"")
+    sink = Sink()
+    assert read_run(run, sink, Watch()) is None
+    assert "is not finished" in sink.diagnostics[0].message
+    assert "--resume`; `spnc plot history" in (sink.diagnostics[0].help or "")
+
+
+def test_how_to_go_on_is_what_a_shell_understands(run: Path) -> None:
+    moved = run.rename(run.parent / "my run")
+    (moved / "model.spnc").unlink()
+    sink = Sink()
+    assert read_run(moved, sink, Watch()) is None
+    assert sink.diagnostics[0].help == (  # without a checkpoint, nothing shows how far it is
+        f"go on with `spnc train '{moved}/recipe.lock.yaml' --out '{moved}' --resume`"
+    )
+    words = ["--auto", "a table.csv", "--budget", "1min"]
+    (moved / "search.json").write_text(json.dumps({"command": words}))
+    sink = Sink()
+    assert read_run(moved, sink, Watch()) is None
+    assert sink.diagnostics[0].help == (
+        f"go on with `spnc train --auto 'a table.csv' --budget 1min --out '{moved}' --resume`"
+    )
 
 
 def test_numbers_count_in_the_split_where_the_source_has_its_own() -> None:

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
@@ -277,6 +278,40 @@ def test_without_an_iteration_there_is_no_curve(pages: dict[str, str]) -> None:
     assert "no iteration followed" in curves.words()
 
 
+def test_what_is_cut_short_says_so(
+    digits: Path, monkeypatch: pytest.MonkeyPatch, pages: dict[str, str]
+) -> None:
+    assert "are listed" not in read_page(pages["without"]).words()
+    for place in ("tries.MOST", "circuit.LISTED", "curves._MOST"):
+        monkeypatch.setattr(f"spnc.report.page.{place}", 1)
+    sink = Sink()
+    run = read_run(digits, sink, Watch(), with_data=False)
+    assert run is not None
+    facts = gather(run, None, Watch())
+    words = read_page(assemble.page(facts, assemble.sections(facts))).words()
+    assert "Of 2 tries the 1 best are listed." in words
+    assert f"Of {len(facts.circuit.parts)} branches the 1 largest are listed." in words
+    assert re.search(rf"Of {len(run.history.iterations)} iterations [23] are listed\.", words)
+
+
+def test_one_column_is_no_columns(tmp_path: Path) -> None:
+    spec = """
+model: one
+data: {source: rows.csv, split: [0.8, 0.1, 0.1], header: yes}
+forest: [{learner: extra-spn, count: 1}]
+optimizer: {max_iterations: 1}
+backend: numpy
+"""
+    page = read_page(written(trained(tmp_path, spec, "a\n" + "0\n1\n1\n" * 20)))
+    (line,) = [p for p in page.all("p") if p.has("line")]
+    assert "rows.csv: 1 column; rows: " in line.words()
+
+
+def test_colours_are_those_that_browsers_have_had_for_long() -> None:
+    style = (resources.files("spnc.report.page") / "page.css").read_text(encoding="utf-8")
+    assert not re.search(r"light-dark\(#|color-mix|@layer|oklch", style)
+
+
 def test_pixels_are_pictures_unless_that_is_not_wanted(digits: Path, tmp_path: Path) -> None:
     run = shutil.copytree(digits, tmp_path / "run")
     pictures = [s for s in read_page(written(run)).all("svg") if s.has("pixels")]
@@ -297,8 +332,17 @@ def test_json_says_where_the_page_is_and_what_was_found(
     assert said["page"] == str(target)
     assert said["bytes"] == len(target.read_bytes())
     assert said["sections"][0]["id"] == "summary"
+    assert said["diagnostics"] == []
     assert main(line[:-2]) == 0
     assert said["sections"][0]["finding"][:20] in capsys.readouterr().out
+
+
+def test_json_carries_what_was_complained_about(
+    evil: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = shutil.copytree(evil, tmp_path / "run")  # away from its data
+    assert main(["report", str(run), "--json", "--quiet"]) == 0
+    assert [d["code"] for d in json.loads(capsys.readouterr().out)["diagnostics"]] == ["W601"]
 
 
 def test_another_training_into_the_folder_takes_the_page_away(tmp_path: Path, evil: Path) -> None:
@@ -323,7 +367,7 @@ def places(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[objec
         yield from places(below, (*path, key))
 
 
-@pytest.mark.parametrize("other", [None, "<b>", -1, 1e300, [], {}, [1], True], ids=repr)
+@pytest.mark.parametrize("other", [None, "<b>", -1, 1e300, -1e14, [], {}, [1], True], ids=repr)
 def test_metrics_with_another_value_anywhere_are_shown_or_reported(
     digits: Path, tmp_path: Path, other: object
 ) -> None:
@@ -344,3 +388,28 @@ def test_metrics_with_another_value_anywhere_are_shown_or_reported(
         if found is not None:
             again = replace(facts, run=replace(whole, metrics=found))
             read_page(assemble.page(again, assemble.sections(again)))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e200"])
+def test_numbers_that_are_none_are_reported_wherever_they_are(
+    digits: Path, tmp_path: Path, number: str
+) -> None:
+    run = shutil.copytree(digits, tmp_path / "run")
+    text = (run / "metrics.json").read_text()
+    for name in ("avg_ll", "total", "valid"):
+        changed = re.sub(rf'("{name}": )-?[0-9.e-]+', rf"\g<1>{number}", text, count=1)
+        assert changed != text
+        (run / "metrics.json").write_text(changed)
+        sink = Sink()
+        assert metrics_of(RunFolder(run, sink), sink) is None
+        assert [d.code for d in sink.diagnostics] == ["E603"]
+
+
+def test_a_search_without_its_tries_is_reported(digits: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(digits, tmp_path / "run")
+    metrics = json.loads((run / "metrics.json").read_text())
+    del metrics["search"]["tries"]
+    (run / "metrics.json").write_text(json.dumps(metrics))
+    sink = Sink()
+    assert metrics_of(RunFolder(run, sink), sink) is None
+    assert sink.diagnostics[0].notes == ("there is no 'tries'",)

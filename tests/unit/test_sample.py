@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from spnc.data.dataset import Table
+from spnc.diagnostics import InputError
 from spnc.lower import lower
 from spnc.model import Model
 from spnc.mutual_information import pair_counts
@@ -59,6 +60,13 @@ def test_drawn_rows_are_possible_and_complete(seed: int, rows: int) -> None:
     drawn = model.sample(rows, seed)
     assert drawn.shape == (rows, 6)
     assert np.isfinite(model.log_likelihood(drawn)).all()
+
+
+@pytest.mark.parametrize(("rows", "seed"), [(-1, 0), (3, -1), (2.5, 0), (3, None), (True, 0)])
+def test_numbers_that_cannot_be_are_the_user_s_to_mend(rows: Any, seed: Any) -> None:
+    model, _, _ = some_model(0)
+    with pytest.raises(InputError, match="E505"):
+        model.sample(rows, seed)
 
 
 def test_the_same_seed_draws_the_same_rows_and_another_draws_others() -> None:

@@ -20,7 +20,7 @@ def add(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Report every problem; say what was found to be fine."""
     from spnc.api import check_thing
-    from spnc.cli.output import complain
+    from spnc.cli.output import complain, say
     from spnc.diagnostics import Sink, counted
     from spnc.model import Model
     from spnc.spec.recipe import Recipe
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"ok": True, "diagnostics": found}, indent=2))
     else:
         complain(sink.diagnostics)
-        print(f"{arguments.file}: {what}")
+        say(f"{arguments.file}: {what}")
         for note in notes:
-            print(f"  {note}")
+            say(f"  {note}")
     return 0

@@ -33,13 +33,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Compile, and show what came out."""
     from spnc import passes
     from spnc.api import read_thing
-    from spnc.cli.output import complain, duration, table, writing
+    from spnc.cli.output import complain, say, table, writing
     from spnc.cli.progress import watching
     from spnc.diagnostics import Sink, did_you_mean
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model
     from spnc.pipeline import compile_recipe, lower_graph
     from spnc.spec.recipe import Recipe
+    from spnc.wording import duration
 
     sink = Sink()
     stages = ["forest", *passes.BEFORE_TRAINING]
@@ -85,9 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.dump is not None:
         print(texts.get(arguments.dump, ""), end="")
     else:
-        print(table([model.name, ""], [(name, value) for name, value in facts.items()]))
+        say(table([model.name, ""], [(name, value) for name, value in facts.items()]))
         if seconds:
-            print(f"\ncompiled in {duration(sum(seconds.values()))}")
+            say(f"\ncompiled in {duration(sum(seconds.values()))}")
         if arguments.output is not None:
-            print(f"written to {arguments.output}")
+            say(f"written to {arguments.output}")
     return 0

@@ -27,7 +27,7 @@ def add(subparsers: Any) -> None:
 
 def run_list(arguments: argparse.Namespace) -> int:
     """A line per dataset, and whether it is on this machine."""
-    from spnc.cli.output import table
+    from spnc.cli.output import say, table
     from spnc.data.builtin import BUILTINS
     from spnc.data.debd import listing
 
@@ -39,13 +39,13 @@ def run_list(arguments: argparse.Namespace) -> int:
         found = [{"source": s, "found": p, "description": d} for s, p, d in rows]
         print(json.dumps({"ok": True, "datasets": found}, indent=2))
     else:
-        print(table(["source", "found", "description"], rows, left=3))
+        say(table(["source", "found", "description"], rows, left=3))
     return 0
 
 
 def run_fetch(arguments: argparse.Namespace) -> int:
     """Download what is not here yet."""
-    from spnc.cli.output import complain
+    from spnc.cli.output import complain, say
     from spnc.cli.progress import watching
     from spnc.data.debd import fetch
     from spnc.diagnostics import Sink
@@ -61,13 +61,13 @@ def run_fetch(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"ok": True, "fetched": names}, indent=2))
     else:
-        print(f"here: {', '.join(f'debd:{name}' for name in names)}")
+        say(f"here: {', '.join(f'debd:{name}' for name in names)}")
     return 0
 
 
 def run_show(arguments: argparse.Namespace) -> int:
     """Splits, then columns with their types, missing cells and means."""
-    from spnc.cli.output import complain, table
+    from spnc.cli.output import complain, say, table
     from spnc.cli.progress import watching
     from spnc.data.load import load_table
     from spnc.data.summary import summarise
@@ -86,7 +86,7 @@ def run_show(arguments: argparse.Namespace) -> int:
         return 0
     splits = [(s["split"], s["rows"], s["distinct_rows"]) for s in facts["splits"]]
     columns = [(c["name"], c["type"], c["missing"], c["mean"]) for c in facts["columns"]]
-    print(table(["split", "rows", "distinct rows"], splits))
-    print()
-    print(table(["column", "type", "missing", "mean"], columns, left=2))
+    say(table(["split", "rows", "distinct rows"], splits))
+    say()
+    say(table(["column", "type", "missing", "mean"], columns, left=2))
     return 0

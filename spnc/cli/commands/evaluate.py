@@ -26,7 +26,7 @@ def add(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate piece by piece, equal rows once, and show a line per split."""
     from spnc.atomic import replacing
-    from spnc.cli.output import complain, table, writing
+    from spnc.cli.output import complain, say, table, writing
     from spnc.cli.progress import watching
     from spnc.data.stream import stream_table
     from spnc.diagnostics import Sink
@@ -78,5 +78,5 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"ok": True, "model": model.name, "splits": results}, indent=2))
     else:
         rows_of = [(n, r["rows"], r["avg_ll"], r["impossible_rows"]) for n, r in results.items()]
-        print(table(["split", "rows", "avg log-likelihood", "impossible rows"], rows_of))
+        say(table(["split", "rows", "avg log-likelihood", "impossible rows"], rows_of))
     return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from spnc.cli.arguments import add_json, add_quiet, add_settings, command, settings_of
@@ -44,7 +43,7 @@ def _positive(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Show the structure."""
     from spnc.api import read_thing
-    from spnc.cli.output import complain, table
+    from spnc.cli.output import complain, say, table
     from spnc.cli.progress import watching
     from spnc.diagnostics import Sink
     from spnc.inspection import inspect_program
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.spec.recipe import Recipe
 
     if arguments.rows is not None and arguments.backend is None:
-        print("spnc inspect: --rows needs --backend", file=sys.stderr)
+        say("spnc inspect: --rows needs --backend", aside=True)
         return 2
     sink = Sink()
     thing = read_thing(arguments.file, sink, settings_of(arguments, ["seed"]))
@@ -75,19 +74,19 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"ok": True, "name": name, **found}, indent=2))
         return 0
-    print(table([name, ""], list(found["model"].items())))
+    say(table([name, ""], list(found["model"].items())))
     layers = [
         (str(r["layer"]), r["sums"], r["products"], r["leaves"], r["edges"])
         for r in found["layers"]
     ]
-    print()
-    print(table(["layer", "sums", "products", "leaves", "edges down"], layers))
-    print()
+    say()
+    say(table(["layer", "sums", "products", "leaves", "edges down"], layers))
+    say()
     scopes = [(str(r["columns"]), r["sums"], r["products"], r["leaves"]) for r in found["scopes"]]
-    print(table(["columns in scope", "sums", "products", "leaves"], scopes))
+    say(table(["columns in scope", "sums", "products", "leaves"], scopes))
     if "cupy" in found:
-        print()
-        print(_cost_table(found["cupy"]))
+        say()
+        say(_cost_table(found["cupy"]))
     return 0
 
 

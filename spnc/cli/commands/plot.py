@@ -51,7 +51,7 @@ def add_output(parser: argparse.ArgumentParser, default: str) -> None:
 
 def run_mi(arguments: argparse.Namespace) -> int:
     """Ask the models, count the data, draw both."""
-    from spnc.cli.output import complain, table
+    from spnc.cli.output import complain, say, table
     from spnc.cli.progress import watching
     from spnc.diagnostics import Sink
     from spnc.mutual_information import mutual_information
@@ -93,8 +93,8 @@ def run_mi(arguments: argparse.Namespace) -> int:
         numbers = ("mean_empirical", "mean_model", "mean_absolute_difference", "correlation")
         shown = (None if f[name] is None else f"{f[name]:.4g}" for name in numbers)
         lines.append((comparison.name, f["pairs"], *shown))
-    print(table(["model", "pairs", "data", "model", "|difference|", "correlation"], lines))
-    print(f"\nmeans over pairs of columns, in nats; written to {output}")
+    say(table(["model", "pairs", "data", "model", "|difference|", "correlation"], lines))
+    say(f"\nmeans over pairs of columns, in nats; written to {output}")
     return 0
 
 
@@ -158,7 +158,7 @@ def run_history(arguments: argparse.Namespace) -> int:
     """Read the curves and draw them together."""
     from dataclasses import replace
 
-    from spnc.cli.output import table
+    from spnc.cli.output import say, table
     from spnc.diagnostics import Sink
     from spnc.history import read_history
     from spnc.report.history import picture
@@ -181,10 +181,10 @@ def run_history(arguments: argparse.Namespace) -> int:
         (n, f["iterations"], f["kept_iteration"], f["train"], f["valid"])
         for n, f in zip(names, facts, strict=True)
     ]
-    print(table(["run", "iterations", "kept", "train", "valid"], lines))
+    say(table(["run", "iterations", "kept", "train", "valid"], lines))
     running = [name for name, history in zip(names, histories, strict=True) if not history.finished]
     more = f"; not finished: {', '.join(running)}" if running else ""
-    print(f"\nlog-likelihoods of the kept iteration, or the last{more}; written to {output}")
+    say(f"\nlog-likelihoods of the kept iteration, or the last{more}; written to {output}")
     return 0
 
 

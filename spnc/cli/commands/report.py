@@ -52,13 +52,14 @@ def _image(text: str) -> tuple[int, int] | None:
 def run(arguments: argparse.Namespace) -> int:
     """Read the run, ask its model, write the page, say what was found."""
     from spnc.atomic import write_text
-    from spnc.cli.output import complain, writing
+    from spnc.cli.output import complain, say, writing
     from spnc.cli.progress import watching
     from spnc.diagnostics import Sink
     from spnc.report.facts.gather import gather
     from spnc.report.facts.reading import read_run
     from spnc.report.page.assemble import page, sections
     from spnc.run import RunFolder
+    from spnc.wording import visible
 
     sink = Sink()
     path = Path(arguments.run_folder)
@@ -87,12 +88,13 @@ def run(arguments: argparse.Namespace) -> int:
             "run": str(path),
             "data": found.dataset is not None,
             "sections": [{"id": s.id, "title": s.title, "finding": s.finding} for s in said],
+            "diagnostics": [d.as_json() for d in sink.diagnostics],
         }
         print(json.dumps({"ok": True, **about}, indent=2))
         return 0
     for section in said:
-        print(f"{section.title}\n    {section.finding}\n")
-    print(f"{size / 1000:,.0f} kB; written to {output}")
+        say(f"{section.title}\n    {visible(section.finding)}\n")
+    say(f"{size / 1000:,.0f} kB; written to {output}")
     return 0
 
 

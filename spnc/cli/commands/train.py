@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -64,7 +62,7 @@ def add(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, write the run folder, show the result."""
     began = time.monotonic()  # before anything heavy is imported: a budget includes that
-    from spnc.cli.output import complain
+    from spnc.cli.output import complain, say
     from spnc.cli.progress import watching
     from spnc.diagnostics import Sink
     from spnc.pipeline import need_backend
@@ -91,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         facts = {"ok": True, "run": str(folder.path), **trained.metrics, "diagnostics": diagnostics}
         print(json.dumps(facts, indent=2))
     else:
-        print(summary(recipe.model, trained.metrics, folder.path))
+        say(summary(recipe.model, trained.metrics, folder.path))
     return 0
 
 
@@ -195,7 +193,7 @@ def _train(
             raise
         done = folder.latest.history[-1].iteration
         what = f"interrupted after iteration {done}; saved in {folder.checkpoint}"
-        _tell(folder, sink, what, [str(folder.lock)])
+        _tell(folder, sink, what)
         return None
     with writing(folder.path):
         folder.finish(trained)
@@ -225,33 +223,29 @@ def _keeping_tries(
     from spnc.diagnostics import counted
     from spnc.search_folder import SearchFolder
 
-    journal = SearchFolder(folder, resuming)
+    journal = SearchFolder(folder, resuming, words)
     try:
         with _termination_interrupts(), writing(folder.path):
             yield journal
     except KeyboardInterrupt:
-        if journal.trying == 0:
+        if journal.trying == 0 or not journal.established:
             raise
         folder.write_checkpoint()
-        finished = counted(len(journal.outcomes), "finished try", "finished tries")
-        _tell(
-            folder,
-            sink,
-            f"interrupted in try {journal.trying}; {finished} kept in {folder.path}",
-            words,
-        )
+        done = {outcome.number for outcome in journal.outcomes}
+        finished = counted(len(done), "finished try", "finished tries")
+        at = "between tries" if journal.trying in done else f"in try {journal.trying}"
+        _tell(folder, sink, f"interrupted {at}; {finished} kept in {folder.path}")
 
 
-def _tell(folder: RunFolder, sink: Sink, what: str, words: list[str]) -> None:
+def _tell(folder: RunFolder, sink: Sink, what: str) -> None:
     """Say what an interruption left, and how to go on."""
-    from spnc.cli.output import complain
+    from spnc.cli.output import complain, say
 
     complain(sink.diagnostics)
     if folder.recipe.is_file():
         model = next(iter(sorted(folder.path.glob("best-*.spnc"))), folder.path)
         what += f"\nthe best so far: {model}, from {folder.recipe}"
-    go_on = ["spnc", "train", *words, "--out", str(folder.path), "--resume"]
-    print(f"{what}\ngo on with: {shlex.join(go_on)}", file=sys.stderr)
+    say(f"{what}\ngo on with: {folder.go_on()}", aside=True)
 
 
 @contextmanager
@@ -269,8 +263,9 @@ def _termination_interrupts() -> Iterator[None]:
 
 def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
     """What a training came to, for people."""
-    from spnc.cli.output import duration, table
+    from spnc.cli.output import table
     from spnc.diagnostics import counted
+    from spnc.wording import duration
 
     model, fit, seconds = metrics["model"], metrics["optimizer"], metrics["seconds"]
     splits = table(
@@ -305,9 +300,10 @@ def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
 
 def tries_table(found: dict[str, Any]) -> str:
     """The tries of a search, the chosen one marked; of very many, the best."""
-    from spnc.cli.output import duration, table
+    from spnc.cli.output import table
     from spnc.spec.search import value_text
     from spnc.spec.space import short_names
+    from spnc.wording import duration
 
     tries = found["tries"]
     shown = tries

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import math
+import shlex
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from spnc.watch import Watch
 
 _NUMBER = (int, float)
 _MAYBE = (int, float, type(None))
+_ABSURD = 1e15
 # What of `metrics.json` the page says, and of which type it is.
 _WANTED: dict[str, Any] = {
     "model": {"nodes": int, "edges": int, "layers": int, "parameters": int},
@@ -76,7 +79,8 @@ def read_run(path: Path, sink: Sink, watch: Watch, *, with_data: bool = True) ->
     recipe, dataset, trouble = _data(folder, watch, with_data=with_data)
     wrong = [d for d in trouble if d.code == "E405"]
     if wrong:
-        sink.diagnostics += wrong
+        help = "bring the data back, or give --no-data for a page that needs none"
+        sink.diagnostics += [replace(d, help=help) for d in wrong]
         return None
     no_data = None if dataset is not None else "the page was asked for without it"
     if dataset is not None and dataset.columns != model.columns:
@@ -102,14 +106,16 @@ def _is_finished(folder: RunFolder, sink: Sink) -> bool:
         message, help = f"no run: `{path}` {found}", "give the folder that `spnc train` wrote"
     elif not folder.lock.is_file():
         message, help = f"`{path}` is no run folder", "give a folder that `spnc train` wrote"
-    elif not folder.model.is_file() or not folder.metrics.is_file():
-        message = f"the run in `{path}` is not finished"
-        help = (
-            f"go on with `spnc train {folder.lock} --out {path} --resume`; "
-            f"`spnc plot history {path}` shows how far it is"
-        )
-    else:
+    elif all(file.is_file() for file in (folder.model, folder.metrics, folder.history)):
         return True
+    elif folder.model.is_file() and not (folder.checkpoint.is_file() or folder.search.is_file()):
+        lost = [f for f in (folder.metrics, folder.history) if not f.is_file()]
+        message = f"the run in `{path}` has lost {' and '.join(f'`{f.name}`' for f in lost)}"
+        help = "bring the file back, or train again"
+    else:
+        message, help = f"the run in `{path}` is not finished", f"go on with `{folder.go_on()}`"
+        if folder.checkpoint.is_file():
+            help += f"; `spnc plot history {shlex.quote(str(path))}` shows how far it is"
     sink.error("E603", message, where=str(path), help=help)
     return False
 
@@ -117,10 +123,13 @@ def _is_finished(folder: RunFolder, sink: Sink) -> bool:
 def metrics_of(folder: RunFolder, sink: Sink) -> dict[str, Any] | None:
     """The metrics, if they are such as `spnc train` writes them."""
     try:
-        found = json.loads(folder.metrics.read_text(encoding="utf-8"))
+        text = folder.metrics.read_text(encoding="utf-8")
+        found = json.loads(text, parse_constant=_sensible, parse_float=_sensible)
         _expect(found, _WANTED, "metrics")
         for name, split in found["splits"].items():
             _expect(split, _SPLIT, name)
+        if "search" in found:
+            _expect(found["search"], {"tries": list}, "search")
         tries = found.get("search", {}).get("tries", [])
         for one in tries:
             _expect(one, _TRY, "a try")
@@ -143,6 +152,14 @@ def metrics_of(folder: RunFolder, sink: Sink) -> dict[str, Any] | None:
         )
         return None
     return found  # type: ignore[no-any-return]
+
+
+def _sensible(text: str) -> float:
+    """A number of the file; no log-likelihood and no time is beyond what is allowed here."""
+    value = float(text)
+    if not math.isfinite(value) or abs(value) > _ABSURD:
+        raise ValueError(f"{text} is no sensible number")
+    return value
 
 
 def _expect(found: Any, wanted: dict[str, Any], name: str) -> None:

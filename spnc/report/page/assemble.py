@@ -6,6 +6,7 @@ import base64
 import hashlib
 from importlib import resources
 
+from spnc.diagnostics import counted
 from spnc.report.facts.gather import Facts
 from spnc.report.page import (
     circuit,
@@ -86,7 +87,7 @@ def _line(facts: Facts) -> str:
     rows = ", ".join(f"{split['rows']:,} {names.get(name, name)}" for name, split in splits)
     source = run.dataset.name if run.dataset is not None else None
     source = source or (run.recipe.data.source if run.recipe is not None else None) or "data"
-    return f"{source}: {len(run.model.columns):,} columns; rows: {rows}"
+    return f"{source}: {counted(len(run.model.columns), 'column')}; rows: {rows}"
 
 
 def _no_data(facts: Facts) -> Html | None:

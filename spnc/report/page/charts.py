@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spnc.report.page.html import Html, brief, clipped, el, number
+from spnc.wording import width
 
 WIDTH, HALF = 760.0, 440.0  # in units of about a pixel, where there is room
 
@@ -154,10 +155,11 @@ def columns_chart(
     totals = [sum(s[2][i] for s in stacks) for i in range(count)]
     most = max([*totals, 1.0])
     low, high = (-0.2, math.log10(most) + 0.1) if log else (0.0, most * 1.04)
-    frame = Frame(0.0, float(count), low, high, height=240.0, width=HALF, left=62.0)
+    frame = Frame(0.0, float(count), low, high, height=240.0, width=HALF, left=76.0)
     step = frame.x(1) - frame.x(0)
     bars, hits = [], []
-    every = max(1, math.ceil(count / 12))
+    # On small screens letters are wider than here, and so much room they need.
+    every = max(1, math.ceil((10.0 + 8.0 * max(map(width, labels), default=1)) / step))
     base = frame.height - frame.bottom
     for i, label in enumerate(labels):
         at, bottom = frame.x(i), base
@@ -202,7 +204,7 @@ class Bar:
 
 def bars_chart(title: str, bars: Sequence[Bar], *, line: float = 24.0) -> Html:
     """Bars below one another, their names to the left and their numbers to the right."""
-    left = min(230.0, 24.0 + 11.0 * max(len(clipped(b.label, 22)) for b in bars))
+    left = min(230.0, 24.0 + 11.0 * max(width(clipped(b.label, 22)) for b in bars))
     top = max(max(b.value, b.mark or 0.0) for b in bars) or 1.0
     frame = Frame(
         0.0, top, 0.0, 1.0, height=line * len(bars) + 8, left=left, right=110.0, top=4, bottom=4

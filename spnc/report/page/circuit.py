@@ -11,10 +11,11 @@ from spnc.report.facts.sharing import Sharing
 from spnc.report.page.charts import Bar, bars_chart, columns_chart
 from spnc.report.page.html import Html, el, joined, percent
 from spnc.report.page.matrix import matrix, scale
-from spnc.report.page.parts import Section, figure, legend, subheading, table
+from spnc.report.page.parts import Section, cut_to, figure, legend, subheading, table
 
 MOST_BARS = 20
 KINDS = (("f2", "sums"), ("f1", "products"), ("f3", "leaves"))
+LISTED = 200  # parts in the table
 
 
 def section(facts: Facts) -> Section:
@@ -147,7 +148,7 @@ def _parts(circuit: Circuit) -> list[Html]:
             f"{p.own_nodes:,}",
             f"{p.shared_nodes:,}",
         )
-        for i, p in enumerate(circuit.parts[:200])
+        for i, p in enumerate(circuit.parts[:LISTED])
     ]
     head = [
         _noun(circuit),
@@ -166,6 +167,8 @@ def _parts(circuit: Circuit) -> list[Html]:
 
 def _parts_caption(circuit: Circuit) -> str:
     said = "Numbered by their share. "
+    few = cut_to(LISTED, len(circuit.parts), f"{_noun(circuit, 2)} the {LISTED} largest")
+    said += f"{few} " if few else ""
     if circuit.are_components:
         said += "Each is a component of the forest. "
     elif circuit.components is not None:

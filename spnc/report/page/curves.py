@@ -9,7 +9,7 @@ from spnc.report.facts.gather import Facts
 from spnc.report.history import limits
 from spnc.report.page.charts import Frame, axes, path, svg
 from spnc.report.page.html import Html, data, el, joined, number
-from spnc.report.page.parts import Section, figure, legend, table
+from spnc.report.page.parts import Section, cut_to, figure, legend, table
 
 _MOST = 400  # lines in the table of numbers
 
@@ -49,8 +49,8 @@ def section(facts: Facts) -> Section:
             el("button", "Whole curve", type="button", class_="reset", hidden=True),
             el(
                 "span",
-                "Drag across the picture or turn the wheel to zoom; arrow keys move from one "
-                "iteration to the next.",
+                "To zoom, drag across the picture, or turn the wheel with Ctrl held down or after "
+                "a click on it; arrow keys move from one iteration to the next.",
                 class_="hint needs-script",
             ),
             class_="tools",
@@ -189,6 +189,8 @@ def _numbers(facts: Facts) -> Html:
     head = ["iteration", "training rows", *(["validation rows"] if history.valid else [])]
     marked = [k for k, i in enumerate(chosen) if i == history.kept]
     caption = "Average log-likelihood by iteration, in nats; the one kept is marked"
+    few = cut_to(len(chosen), count, f"iterations {len(chosen)}")
+    caption += f". {few}" if few else ""
     return table(head, rows, caption=caption, marked=marked)
 
 

@@ -8,6 +8,24 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from spnc.wording import clipped, duration, visible
+
+__all__ = [
+    "Html",
+    "brief",
+    "chance",
+    "clipped",
+    "data",
+    "duration",
+    "el",
+    "exp",
+    "joined",
+    "number",
+    "percent",
+    "shown",
+]
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
@@ -53,17 +71,25 @@ def _pieces(children: Iterable[object]) -> Iterable[str]:
 
 
 def shown(value: object) -> str:
-    """A text, or a number as coordinates want it: short."""
+    """A text in which nothing is hidden, or a number as coordinates want it: short."""
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".") if math.isfinite(value) else "0"
-    return str(value)
+    return visible(str(value), keep="\n\t")
 
 
 def data(name: str, content: Any) -> Html:
     """Data for the script of the page. Nothing in it can end the element that holds it."""
-    text = json.dumps(content, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    text = json.dumps(_visible(content), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return Html(f'<script type="application/json" id="{escape(name)}">{text}</script>')
+
+
+def _visible(content: Any) -> Any:
+    if isinstance(content, str):
+        return visible(content)
+    if isinstance(content, dict):
+        return {key: _visible(value) for key, value in content.items()}
+    return [_visible(value) for value in content] if isinstance(content, list) else content
 
 
 # ---- numbers as people read them -----------------------------------------------------------------
@@ -99,7 +125,10 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def chance(log_probability: float | None) -> str:
-    """A probability from its logarithm, such as `1 in 380` where it is small."""
+    """A probability from its logarithm, such as `1 in 380` where it is small.
+
+    Of one that is very small, the power of ten is said.
+    """
     if log_probability is None or math.isnan(log_probability):
         return "–"
     if log_probability == -math.inf:
@@ -107,18 +136,12 @@ def chance(log_probability: float | None) -> str:
     p = math.exp(log_probability)
     if p >= 0.05:
         return percent(p, 0)
-    return f"1 in {math.exp(min(-log_probability, 34.0)):,.0f}"
+    power = math.floor(-log_probability / math.log(10))
+    if power >= 14:
+        return f"less than 1 in 10{str(power).translate(_RAISED)}"
+    return f"1 in {1 / p:,.0f}"
 
 
-def clipped(name: str, limit: int) -> str:
-    """A name that is not longer than there is room for."""
-    return name if len(name) <= limit else name[: limit - 1] + "…"
-
-
-def duration(seconds: float) -> str:
-    """A time span as people say it."""
-    if seconds < 60:
-        return (
-            f"{seconds:.1f} s" if seconds >= 0.1 or seconds == 0.0 else f"{1000 * seconds:.0f} ms"
-        )
-    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+def exp(value: float) -> float:
+    """e to this power; infinity where that is too large for a number."""
+    return math.exp(value) if value < 709.0 else math.inf

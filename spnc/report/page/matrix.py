@@ -11,9 +11,11 @@ from spnc.program import Floats
 from spnc.report.facts.images import Shape
 from spnc.report.page.charts import Frame, svg
 from spnc.report.page.html import Html, brief, clipped, el
+from spnc.wording import width
 
 SHADES = 16  # as the CSS has them, --q0 to --q15
 NAMED = 40  # so many lines have room for their names
+LETTERS, LETTER = 14, 9.0  # of a name at most, and the units that one takes on a small screen
 
 
 def _levels(values: Floats, top: float) -> Floats:
@@ -29,7 +31,7 @@ def matrix(
     """A square of shades; NaN is left out. `sides` name the lines and the columns."""
     n = len(values)
     named = n <= NAMED
-    left = 24.0 + (8.0 + 6.4 * max(len(clipped(s, 15)) for s in names) if named else 34.0)
+    left = 24.0 + (8.0 + LETTER * max(width(clipped(s, LETTERS)) for s in names) if named else 34.0)
     size = min(520.0, 72.0 * n)
     cell = size / n
     bottom = left if named else 56.0
@@ -59,14 +61,14 @@ def matrix(
 def _names(names: Sequence[str], left: float, cell: float, size: float, named: bool) -> Html:
     n, made = len(names), []
     step = 1 if named else max(1, math.ceil(n / 10 / 10) * 10)
-    font = f"{min(12.5, max(6.0, cell * 0.85)):.1f}px" if named else None
+    font = f"font-size:{max(6.0, cell * 0.85):.1f}px" if named and cell < 14.0 else None
     for i in range(0, n, step):
-        text = clipped(names[i], 15) if named else str(i + 1)
+        text = clipped(names[i], LETTERS) if named else str(i + 1)
         at = (i + 0.5) * cell
-        made.append(el("text", text, x=left - 6, y=8 + at + 4, text_anchor="end", font_size=font))
+        made.append(el("text", text, x=left - 6, y=8 + at + 4, text_anchor="end", style=font))
         turned = f"translate({left + at + 4:.1f} {8 + size + 6:.1f}) rotate(-90)"
         if named:
-            made.append(el("text", text, transform=turned, text_anchor="end", font_size=font))
+            made.append(el("text", text, transform=turned, text_anchor="end", style=font))
         else:
             made.append(el("text", text, x=left + at, y=8 + size + 18, text_anchor="middle"))
     return el("g", made, class_="names")

@@ -52,7 +52,7 @@
   // ---- sorting ----
   const keyOf = (row, column) => {
     const cell = row.cells[column];
-    const text = cell.dataset.value ?? cell.textContent.replace("\u2212", "-").replace(/[,\u202f%]/g, "").trim();
+    const text = cell.dataset.value ?? cell.textContent.replaceAll("\u2212", "-").replace(/[,\u202f%]/g, "").trim();
     const value = Number(text);
     return text !== "" && !Number.isNaN(value) ? value : text;
   };
@@ -98,6 +98,17 @@
   });
   document.addEventListener("pointerleave", () => { tip.hidden = true; });
 
+  // ---- frames that scroll can be reached by keyboard; the others are no stop on the way ----
+  if ("ResizeObserver" in window) {
+    const frames = new ResizeObserver((entries) => {
+      for (const { target } of entries) {
+        const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+        if (scrolls) target.tabIndex = 0; else target.removeAttribute("tabindex");
+      }
+    });
+    all(".frame").forEach((frame) => frames.observe(frame));
+  }
+
   // ---- copying ----
   const copy = document.querySelector(".copy");
   const text = document.getElementById("recipe-text");
@@ -119,10 +130,10 @@
   }
 
   // ---- the learning curve ----
-  const ticks = (low, high, count) => {
+  const ticks = (low, high, count, least = 0) => {
     const raw = (high - low) / count;
     const power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
+    const step = Math.max(least, [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999));
     const found = [];
     for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k++) found.push(k * step);
     return [found, Math.max(0, -Math.floor(Math.log10(step) + 1e-9))];
@@ -149,12 +160,12 @@
     };
     const draw = () => {
       const [ys, yDigits] = ticks(view.y0, view.y1, 5);
-      const [xs, xDigits] = ticks(view.x0, view.x1, 6);
+      const [xs, xDigits] = ticks(view.x0, view.x1, 6, 1);
       const made = ys.flatMap((v) => [
         svgElement("line", { x1: home.left, x2: right, y1: Y(v), y2: Y(v) }),
         write(number(v, yDigits), home.left - 8, Y(v) + 4, "end"),
       ]);
-      for (const v of xs) if (Number.isInteger(v)) made.push(write(number(v, xDigits), X(v), base + 18, "middle"));
+      for (const v of xs) made.push(write(number(v, xDigits), X(v), base + 18, "middle"));
       axes.replaceChildren(...made, ...names);
       const drawn = [];
       if (source.second !== null) {
@@ -195,19 +206,25 @@
         (source.x[at] === source.kept ? " (kept)" : "");
       draw();
     };
-    const zoom = (x0, x1) => {
+    const least = Math.min(2, home.x1 - home.x0);  // so that two iterations are named
+    const zoom = (x0, x1) => {  // answers whether that changed anything
       x0 = Math.max(home.x0, x0);
       x1 = Math.min(home.x1, x1);
-      if (x1 - x0 < 1) return;
+      if (x1 - x0 < least) {
+        x0 = Math.min(Math.max(home.x0, (x0 + x1 - least) / 2), home.x1 - least);
+        x1 = x0 + least;
+      }
+      if (Math.abs(x0 - view.x0) + Math.abs(x1 - view.x1) < 1e-6) return false;
       const whole = x0 <= home.x0 && x1 >= home.x1;
       const values = source.series.flatMap((s) =>
         s.y.filter((v, i) => v !== null && source.x[i] >= x0 && source.x[i] <= x1));
-      if (!values.length) return;
+      if (!values.length) return false;
       const [low, high] = values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
-      const room = 0.06 * (high - low) || 0.5;
+      const room = high - low > 1e-9 ? 0.06 * (high - low) : 0.5;
       Object.assign(view, whole ? home : { x0, x1, y0: low - room, y1: high + room });
       reset.hidden = whole;
       draw();
+      return true;
     };
     const place = (event) => {
       const frame = svg.getBoundingClientRect();
@@ -244,13 +261,15 @@
     svg.addEventListener("pointerleave", () => { if (from === null) read(null); });
     svg.addEventListener("dblclick", () => zoom(home.x0, home.x1));
     svg.addEventListener("wheel", (event) => {
-      if (!event.deltaY) return;
-      const narrow = view.x1 - view.x0 < home.x1 - home.x0;
-      if (event.deltaY > 0 && !narrow) return;  // nothing to zoom out of: let the page scroll
-      event.preventDefault();
+      // The wheel is for the page, unless it is asked to be for the picture, and has an effect.
+      if (!event.deltaY || !(event.ctrlKey || event.metaKey || document.activeElement === box)) return;
+      const span = view.x1 - view.x0;
+      const wanted = span * (event.deltaY < 0 ? 0.8 : 1.25);
+      const next = Math.min(home.x1 - home.x0, Math.max(least, wanted));
+      if (Math.abs(next - span) < 1e-6) return;
       const middle = valueAt(place(event));
-      const factor = event.deltaY < 0 ? 0.8 : 1.25;
-      zoom(middle - (middle - view.x0) * factor, middle + (view.x1 - middle) * factor);
+      const x0 = Math.max(home.x0, Math.min(middle - (middle - view.x0) * next / span, home.x1 - next));
+      if (zoom(x0, x0 + next)) event.preventDefault();
     }, { passive: false });
     reset.addEventListener("click", () => zoom(home.x0, home.x1));
     box.addEventListener("keydown", (event) => {

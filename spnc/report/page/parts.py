@@ -94,6 +94,11 @@ def figure(
     return el("figure", plot, el("figcaption", caption), details)
 
 
+def cut_to(shown: int, of: int, which: str) -> str | None:
+    """What to say where a table does not list everything; None if it does."""
+    return f"Of {of:,} {which} are listed." if of > shown else None
+
+
 def subheading(title: str) -> Html:
     """A heading inside a section."""
     return el("h3", title)

@@ -8,7 +8,7 @@ from typing import Any
 
 from spnc.diagnostics import counted
 from spnc.report.facts.gather import Facts
-from spnc.report.page.html import brief, duration, joined, number
+from spnc.report.page.html import brief, duration, exp, joined, number
 from spnc.report.page.parts import Section, table, tiles
 
 _NAMES = {"train": "training", "valid": "validation", "test": "test"}
@@ -98,7 +98,7 @@ def _tiles(facts: Facts, judged: Sequence[str], independent: Any) -> list[tuple[
         if name != "train" and train is not None:
             found.append(("gap", number(train - average), "nats to training rows"))
         columns = len(facts.run.model.columns)
-        choices = math.exp(-average / columns)
+        choices = exp(-average / columns)
         found.append(("perplexity", brief(choices), "equal choices per column"))
     found.append(("edges", f"{size['edges']:,}", f"{size['parameters']:,} parameters"))
     backend, seed = metrics["backend"], metrics["seed"]

@@ -9,7 +9,7 @@ from typing import Any
 from spnc.report.facts.gather import Facts
 from spnc.report.page.charts import Dot, scatter
 from spnc.report.page.html import Html, brief, clipped, el, joined, number
-from spnc.report.page.parts import Cell, Section, figure, table
+from spnc.report.page.parts import Cell, Section, cut_to, figure, table
 from spnc.spec.search import value_text
 from spnc.spec.space import short_names
 
@@ -51,7 +51,8 @@ def section(facts: Facts) -> Section | None:
             _picture(tries, short, "edges", "edges"),
         ]
         body.insert(0, el("div", pictures, class_="pair"))
-    return Section("tries", "What was tried", _finding(tries, short), joined(body))
+    note = cut_to(MOST, len(tries), f"tries the {MOST:,} best")
+    return Section("tries", "What was tried", _finding(tries, short), joined(body), note)
 
 
 def _finding(tries: list[dict[str, Any]], short: list[str]) -> str:

@@ -1,0 +1,67 @@
+"""Words for people: texts in which nothing is hidden, how wide they are, time spans."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# What a terminal or a page acts on, or hides, instead of showing it: control characters, those
+# that turn the direction of writing, line ends that are none, and what has no width. Joiners stay:
+# emoji and some scripts need them.
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff]"
+)
+
+
+def visible(text: str, keep: str = "") -> str:
+    """The text, with `<U+202E>` for each character that would act, not show; a tab is a space.
+
+    All text that comes from files goes through here on its way to a terminal or a page. `keep`
+    are characters that may stay.
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        character = found[0]
+        if character in keep:
+            return character
+        return " " if character == "\t" else f"<U+{ord(character):04X}>"
+
+    return _HIDDEN.sub(shown, text)
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes: two for wide letters and emoji."""
+    return sum(map(_width, text))
+
+
+def clipped(text: str, limit: int) -> str:
+    """The text, visible, and not wider than there is room for."""
+    text = visible(text)
+    if width(text) <= limit:
+        return text
+    room, end = limit - 1, 0
+    while room >= _width(text[end]):
+        room -= _width(text[end])
+        end += 1
+    return text[:end] + "…"
+
+
+def _width(character: str) -> int:
+    if character.isascii():
+        return 1
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def duration(seconds: float) -> str:
+    """A time span as people say it."""
+    if seconds < 59.95:
+        short = 0.0 < seconds < 0.1
+        return f"{1000 * seconds:.0f} ms" if short else f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60:,} h {minutes % 60} min"
