@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -11,6 +12,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import benchmarks
 from benchmarks import circuits, report
 from benchmarks.circuits import LEAF, SUM, Flat
 from benchmarks.comparison import Result, Task, compare
@@ -27,6 +29,12 @@ from spnc.graph.nodes import Graph
 from spnc.registry import BACKENDS
 
 LIMIT = Limit(1e9, "made up")
+MODULES = sorted(file.stem for file in Path(benchmarks.__path__[0]).glob("[!_]*.py"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_benchmark_goes_with_the_library_as_it_is(name: str) -> None:
+    importlib.import_module(f"benchmarks.{name}")
 
 
 @pytest.fixture(scope="module")
