@@ -81,6 +81,19 @@ def opened(graph: Graph, name: str = "some") -> Model:
     return Model(name, *lower(graph), {}, BACKENDS["numpy"]())
 
 
+# Columns that are pixels, a search, links and pruning: all that a page can be about.
+PIXELS = """
+model: digits
+data: {source: builtin:digits, split: [0.7, 0.15, 0.15]}
+forest:
+  - {learner: extra-spn, count: 2, min_instances: 200, beta: {search: [0.3, 0.6]}}
+residual: {strategy: greedy-bfs, links: share}
+prune: {flow_below: 0.001}
+optimizer: {max_iterations: 5}
+backend: numpy
+"""
+
+
 def trained(folder: Path, spec: str, rows: str | None = None) -> Path:
     """The run folder of a spec that was trained."""
     if rows is not None:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from spnc.outcome import Outcome
     from spnc.spec.recipe import Recipe
 
+MOST_EDGES = 3_000_000  # larger circuits want more memory than many machines have
+
 # Hopes, as shares of what the best try so far has gained over the first one, a Chow-Liu tree.
 LEAST_SCALE = 0.01  # that gain is taken to be at least this share of the log-likelihood itself
 AGAIN = 0.5  # what succeeded is expected to bring half as much the next time
-MOST_EDGES = 3_000_000  # larger circuits want more memory than many machines have
 AFTER_FAILURE = 0.3  # what failed may be tried again on a model of twice the size, with less hope
 
 

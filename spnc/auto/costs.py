@@ -72,9 +72,9 @@ class Costs:
                 near = min(measured, key=lambda o: abs(o.edges - edges))
                 # Structures of another family tell nothing.
                 took = near.setup if outcomes is own else near.lowering
-                each = max(SETUP_GUESS, (took - fixed) / max(1, near.edges))
+                each = max(SETUP_GUESS, (took - fixed) / (near.edges + ANY))
                 setup = factor * (took + each * max(0.0, edges - near.edges))
-                lowering = factor * near.lowering * max(1.0, edges / max(1, near.edges))
+                lowering = factor * near.lowering * max(1.0, (edges + ANY) / (near.edges + ANY))
             measured = [o for o in outcomes if o.pace > 0.0][-RECENT:]
             if measured:
                 near = min(measured, key=lambda o: abs(o.edges - edges))

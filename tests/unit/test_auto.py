@@ -131,6 +131,11 @@ def test_how_long_structures_of_other_families_took_tells_nothing() -> None:
     assert Costs(1_000).estimate(proposal(4_000), known).total > 50.0
 
 
+def test_a_circuit_of_a_few_edges_does_not_make_large_ones_seem_endless() -> None:
+    known = tried(outcome(1, -5, 6, setup=0.02), outcome(2, -4, 600, setup=0.01))
+    assert Costs(1_000).estimate(proposal(20_000), known).setup < 2.0
+
+
 def history(*valid: float) -> tuple[Record, ...]:
     return tuple(Record(i, v, 0.0, v, v, 0.0, float(i)) for i, v in enumerate(valid))
 

@@ -246,6 +246,18 @@ def test_where_a_tree_is_too_large_independent_columns_come_first(tmp_path: Path
     assert made_again(tmp_path / "run") == (tmp_path / "run" / "model.spnc").read_bytes()
 
 
+def test_the_tree_comes_later_if_there_is_time_for_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 60, 400)
+    rows = np.column_stack([first, (first + rng.integers(0, 2, 400)) % 60, *([first] * 4)])
+    np.save(tmp_path / "rows.npy", rows.astype(np.int16))
+    found = choose(None, 4.0, 0.001, table=str(tmp_path / "rows.npy"))
+    changes = [t.values["change"] for t in found.tries]
+    assert changes[0] == "independent columns"
+    assert changes.count("a tree") == 1
+    assert found.tries[changes.index("a tree")].valid.average > found.tries[0].valid.average
+
+
 def test_a_finished_run_is_there_until_a_new_one_has_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,12 +19,10 @@ FEW = 3  # iterations of EM, where values are missing
 FIRST_SHARE = 0.3  # of the budget, that the first answer may take
 TREE_GAIN = 0.05  # of the log-likelihood of independent columns, if those came first
 EVERY = 10**12  # rows: no slice of a table has so many
+TREE, ALONE = "a tree", "independent columns"
 
 
-AXIS = "chow-liu"
-
-
-@FAMILIES.register(AXIS)
+@FAMILIES.register("chow-liu")
 @dataclass(frozen=True, kw_only=True)
 class ChowLiuTree(Options):
     """One tree, or two that differ where links between components are asked for."""
@@ -36,12 +34,13 @@ class ChowLiuTree(Options):
             slow = SETUP_GUESS * edges > FIRST_SHARE * board.budget
             if edges > MOST_EDGES or slow:
                 alone = replace(tree, learner=LearnSpn(min_instances=EVERY))
-                yield _proposal(board, alone, "independent columns", 1.0, board.columns)
+                yield _proposal(board, alone, ALONE, 1.0, board.columns)
             else:
-                yield _proposal(board, tree, "a tree", 1.0, edges)
-        elif board.tried[0].recipe.forest[0].learner != tree.learner:
-            gain = board.hope(AXIS, TREE_GAIN * abs(level(board.tried[0].outcome)) / board.scale())
-            yield _proposal(board, tree, "a tree", gain, edges)
+                yield _proposal(board, tree, TREE, 1.0, edges)
+        elif board.tried[0].axis == ALONE and TREE not in board.given_up:
+            # Once it was tried, the loop knows its recipe.
+            gain = TREE_GAIN * abs(level(board.tried[0].outcome))
+            yield _proposal(board, tree, TREE, gain, edges)
 
 
 def _entry(board: Board) -> Component:
@@ -62,7 +61,7 @@ def _proposal(board: Board, entry: Component, what: str, gain: float, edges: flo
     iterations = FEW if missing or entry.count > 1 else 0
     optimizer = Em(max_iterations=iterations, stop=None)
     recipe = replace(board.base, forest=(entry,), optimizer=optimizer)
-    return Proposal(recipe, what, AXIS, gain, entry.count * edges, iterations)
+    return Proposal(recipe, what, what, gain, entry.count * edges, iterations)
 
 
 def single() -> Component:

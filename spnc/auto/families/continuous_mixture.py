@@ -44,7 +44,7 @@ SIZES = (  # points and steps, the most work first
     (32, 150),
 )
 # Edges for each point and column: so many for each two states of it and its parent, so many for
-# each state. Two binary columns have 5.5, two of thirty states 345.
+# each state. A binary column has 5.5, one of thirty states 345.
 PAIR_EDGES, STATE_EDGES = 0.31, 2.1
 MOST_LOGITS = 100_000  # of a tree: the network has a hundred weights for each
 FLOPS = 2e10  # that a core makes in a second, about: to leave alone what would take too long
