@@ -71,10 +71,12 @@ def report(records: Sequence[Record]) -> str:
                 grown.append(r["edges"] / base["edges"])
         if not gains:
             return ""
-        error = stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else 0.0
         text = f"{mean(gains):+.4f}"
-        text = f"**{text}**" if mean(gains) > 2 * error and len(gains) > 1 else text
-        return f"{text} ± {error:.4f}<br>{mean(grown) - 1:+.0%} edges"
+        if len(gains) > 1:
+            error = stdev(gains) / len(gains) ** 0.5
+            text = f"**{text}**" if mean(gains) > 2 * error else text
+            text = f"{text} ± {error:.4f}"
+        return f"{text}<br>{mean(grown) - 1:+.0%} edges"
 
     rows = [["none", *map(plain, DATASETS)]]
     rows += [[s, *(cell(s, data) for data in DATASETS)] for s in SYSTEMS if s != "none"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,19 +40,38 @@ def test_many_rows_have_kinds_and_gaps_and_one_dull_column(
     assert [d.code for d in sink.diagnostics] == ["W301"]
 
 
-def test_the_report_marks_what_is_above_both_of_learn_spn_s_figures() -> None:
+def run_of(table: str, test: float, budget: str = "1min", seed: int = 0) -> dict[str, Any]:
+    return {
+        **{"table": table, "budget": budget, "seed": seed, "test": test, "valid": -1.0},
+        **{"first": -2.0, "edges": 10, "tries": 3, "chosen": "hclt, x", "seconds": 60.1 + seed},
+        **{"load": 1.0, "recipe": f"model: {table}{seed}\n"},
+    }
+
+
+def lines_of(name: str, text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(f"| {name}")]
+
+
+def test_the_report_marks_what_is_above_both_of_learn_spn_s_figures_with_every_seed() -> None:
     others = learn_spn()
     assert list(others) == list(DATASETS)
-    run = {
-        **{"valid": -1.0, "first": -2.0, "edges": 10, "tries": 3, "chosen": "hclt, x"},
-        **{"seconds": 60.1, "load": 1.0, "recipe": "model: a\n"},
-    }
-    found = {
-        "nltcs 1min": {**run, "test": max(others["nltcs"]) + 0.01},
-        "msnbc 1min": {**run, "test": max(others["msnbc"]) - 0.001},
-        "rows 1min": {**run, "test": -3.0},
-    }
-    lines = report(found, "1min").splitlines()
-    assert "**" in next(line for line in lines if line.startswith("| NLTCS"))
-    assert "**" not in next(line for line in lines if line.startswith("| MSNBC"))
-    assert "tree, valid: -2.000" in next(line for line in lines if line.startswith("| 300,000"))
+    above, below = max(others["nltcs"]) + 0.01, max(others["msnbc"]) - 0.001
+    found = [
+        *(run_of("nltcs", above + 0.1 * seed, seed=seed) for seed in (1, 0)),
+        *(run_of("msnbc", test, seed=seed) for seed, test in enumerate((below + 1, below))),
+        run_of("rows", -3.0),
+    ]
+    text = report(found)
+    (nltcs,), (msnbc,), (rows,) = (lines_of(n, text) for n in ("NLTCS", "MSNBC", "300,000"))
+    assert f"| -6.00 | **{above + 0.05:.3f}** ({above:.3f} … {above + 0.1:.3f}) | 0, 1 |" in nltcs
+    assert "| 61.1 |" in nltcs
+    assert "**" not in msnbc
+    assert "tree, valid: -2.000" in rows
+    assert "model: nltcs0" in text
+    assert "model: nltcs1" not in text
+
+
+def test_the_report_has_a_table_for_each_budget_the_shortest_first() -> None:
+    text = report([run_of("plants", -12.0, "10min"), run_of("plants", -13.0, "90s")])
+    assert text.index("## Within 90s") < text.index("## Within 10min")
+    assert [("-12.000" in line) for line in lines_of("Plants", text)] == [False, True]
