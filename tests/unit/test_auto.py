@@ -27,13 +27,14 @@ from spnc.auto.judge import Guard, Judge, OutOfTimeError, last_slope
 from spnc.auto.start import model_name
 from spnc.cli import main
 from spnc.data.dataset import Column, Dataset, Table
-from spnc.diagnostics import Sink
+from spnc.diagnostics import Sink, Source
 from spnc.learners.continuous_mixture import ContinuousMixture
 from spnc.outcome import Outcome
 from spnc.registry import FAMILIES
 from spnc.run import RunFolder
 from spnc.score import Score
 from spnc.search_folder import Begun, Journal
+from spnc.spec.read import recipe_from
 from spnc.training import Record, State
 from spnc.trials import Trials
 from spnc.watch import Watch
@@ -229,6 +230,33 @@ def test_mixtures_measure_nothing_that_would_take_long(
         board.tried = tried(outcome(1, -5.0))
         family = FAMILIES["continuous-mixture"]()
         assert states < 256 or not list(family.propose(board))
+
+
+def test_a_mixture_costs_what_the_last_one_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = Sink()
+    spec = "model: t\ndata: {source: builtin:digits}\nforest: [{learner: chow-liu}]\n"
+    base = recipe_from(Source("t.yaml", spec), sink)
+    assert base is not None
+    columns = tuple(Column(f"c{i}") for i in range(20))
+    table = Table(np.zeros((300, 20)))
+    board = Board(base, Dataset("t", columns, {"train": table}), 600.0, Costs(300), left=600.0)
+    monkeypatch.setattr(continuous_mixture, "measured_step", lambda *_: 0.01)
+    board.tried = [Tried(outcome(1, -9.0), base, "chow-liu", "chow-liu", 0.0, 0)]
+    family = FAMILIES["continuous-mixture"]()
+    (first,) = family.propose(board)
+
+    def larger(times: float, axis: str = first.axis) -> float:
+        """Seconds for more steps, if the first mixture took so many times its estimate."""
+        ended = replace(outcome(2, -5.0), iterations=0, seconds=times * first.structure)
+        now = replace(board, tried=[*board.tried, Tried(ended, first.recipe, "", axis, 4.0, 0)])
+        return float(next(p for p in family.propose(now) if p.what.startswith("steps")).structure)
+
+    as_thought = larger(1.0)
+    assert as_thought > first.structure
+    assert larger(0.7) == pytest.approx(0.7 * as_thought)
+    assert larger(1.5) == pytest.approx(1.5 * as_thought)
+    assert larger(0.01) == pytest.approx(0.5 * as_thought)
+    assert larger(0.01, axis="trained on") == pytest.approx(as_thought)
 
 
 def test_every_family_says_what_it_is() -> None:

@@ -53,6 +53,7 @@ SETUP = 6e-5  # seconds for an edge, about: to build, check, lower and plan it
 SCORE = 1.5e-9  # seconds for an edge and a distinct row, about: to plan and score it once
 MEASURED = (64, 256)  # points
 SLOWER = 1.3  # than what was measured, in the long run
+TRUSTED = 2.0  # a guess is corrected by what the last one took, by so much at most
 POINTS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 STEPS = (60, 150, 250, 500, 1000, 2000, 4000, 8000)
 WIDTHS = (16, 32, 64, 128, 256)
@@ -159,17 +160,38 @@ def _learner(recipe: Recipe) -> ContinuousMixture | None:
 
 
 def _proposal(board: Board, recipe: Recipe, what: str, axis: str, gain: float) -> Proposal:
+    seconds = _correction(board) * _guess(board, recipe)
+    assert isinstance(recipe.optimizer, Em)
+    few = max(1, min(FEW, recipe.optimizer.max_iterations))
+    edges = _edges(board, recipe)
+    return Proposal(recipe, what, axis, gain, edges, few, seconds, sure=True, family=NAME)
+
+
+def _correction(board: Board) -> float:
+    """What the last mixture took, as times what it should have taken."""
+    own = [t for t in board.tried if t.axis.startswith(NAME)]
+    if not own:
+        return 1.0
+    outcome = own[-1].outcome
+    took = outcome.setup if outcome.iterations else outcome.seconds
+    return min(max(took / _guess(board, own[-1].recipe), 1.0 / TRUSTED), TRUSTED)
+
+
+def _guess(board: Board, recipe: Recipe) -> float:
+    """Seconds before the first iteration, by what a step takes here."""
+    learner, entry = _learner(recipe), recipe.forest[0]
+    assert learner is not None
+    steps = learner.steps * (1.0 + 1.0 / FIRST_PART) + learner.settling
+    each = SLOWER * _step_seconds(board, learner)
+    return entry.count * steps * each + (SETUP + SCORE * board.rows) * _edges(board, recipe)
+
+
+def _edges(board: Board, recipe: Recipe) -> float:
     learner, entry = _learner(recipe), recipe.forest[0]
     assert learner is not None
     states = np.array([column.states for column in board.dataset.columns], dtype=float)
     each_point = PAIR_EDGES * states.sum() * states.mean() + STATE_EDGES * states.sum()
-    edges = float(entry.count * learner.points * each_point)
-    steps = learner.steps * (1.0 + 1.0 / FIRST_PART) + learner.settling
-    each = SLOWER * _step_seconds(board, learner)
-    seconds = entry.count * steps * each + (SETUP + SCORE * board.rows) * edges
-    assert isinstance(recipe.optimizer, Em)
-    few = max(1, min(FEW, recipe.optimizer.max_iterations))
-    return Proposal(recipe, what, axis, gain, edges, few, seconds, sure=True, family=NAME)
+    return float(entry.count * learner.points * each_point)
 
 
 def _logits(board: Board) -> float:
