@@ -23,6 +23,7 @@ MOST_EDGES = 3_000_000  # larger circuits want more memory than many machines ha
 # Hopes, as shares of what the best try so far has gained over the first one, a Chow-Liu tree.
 LEAST_SCALE = 0.01  # that gain is taken to be at least this share of the log-likelihood itself
 AGAIN = 0.5  # what succeeded is expected to bring half as much the next time
+LAST_HOPE = 0.002  # of what was never tried, even if all that is like it is far behind
 AFTER_FAILURE = 0.3  # what failed may be tried again on a model of twice the size, with less hope
 
 
@@ -106,6 +107,17 @@ class Board:
         best = self.best
         grown = best is not None and best.outcome.edges >= 1.9 * steps[-1].edges_before
         return AFTER_FAILURE * share * self.scale() if grown else 0.0
+
+    def opening(self, axis: str, share: float, kin: Iterable[Tried]) -> float:
+        """What to expect of the first of a kind, in nats, by the best of its kin so far.
+
+        Where these are far behind, little; but all gets its turn if there is time.
+        """
+        gain, nearest, best = self.hope(axis, share), best_of(kin), self.best
+        if gain <= 0.0 or nearest is None or best is None:
+            return gain
+        behind = level(best.outcome) - level(nearest.outcome)
+        return max(gain - behind, LAST_HOPE * self.scale())
 
     def failures(self, axis: str) -> int:
         """How often steps along an axis brought nothing."""

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,19 +21,15 @@ import spnc
 from spnc.auto import Board, Proposal, Tried, ladder
 from spnc.auto.budget import Budget, read_budget
 from spnc.auto.costs import Costs
-from spnc.auto.families import continuous_mixture
 from spnc.auto.judge import Guard, Judge, OutOfTimeError, last_slope
 from spnc.auto.start import model_name
 from spnc.cli import main
-from spnc.data.dataset import Column, Dataset, Table
-from spnc.diagnostics import Sink, Source
-from spnc.learners.continuous_mixture import ContinuousMixture
+from spnc.diagnostics import Sink
 from spnc.outcome import Outcome
 from spnc.registry import FAMILIES
 from spnc.run import RunFolder
 from spnc.score import Score
 from spnc.search_folder import Begun, Journal
-from spnc.spec.read import recipe_from
 from spnc.training import Record, State
 from spnc.trials import Trials
 from spnc.watch import Watch
@@ -204,59 +199,6 @@ def test_what_goes_on_begins_from_the_best_and_not_from_the_last() -> None:
     outcomes = (outcome(1, -5.0), outcome(2, -4.0), outcome(3, -6.0))
     trials.take_up(Begun(outcomes))
     assert trials.best is outcomes[1]
-
-
-@pytest.mark.parametrize("states", [2, 80, 256])
-def test_mixtures_measure_nothing_that_would_take_long(
-    monkeypatch: pytest.MonkeyPatch, states: int
-) -> None:
-    """Of columns with many states a step takes seconds, or more memory than there is."""
-    columns = tuple(Column(f"c{i}", "categorical", states) for i in range(12))
-    table = Table(np.zeros((300, 12)))
-    board = Board(None, Dataset("t", columns, {"train": table}), 8.0, Costs(300))  # type: ignore[arg-type]
-    board.left = 8.0
-    measured = []
-
-    def step(columns: Any, plan: Any, clock: Any) -> float:
-        measured.append(plan)
-        return 0.01
-
-    monkeypatch.setattr(continuous_mixture, "measured_step", step)
-    learner = ContinuousMixture(points=512)
-    found = continuous_mixture._step_seconds(board, learner)
-    assert bool(measured) is (states == 2)
-    if states > 2:
-        assert found > 0.02
-        board.tried = tried(outcome(1, -5.0))
-        family = FAMILIES["continuous-mixture"]()
-        assert states < 256 or not list(family.propose(board))
-
-
-def test_a_mixture_costs_what_the_last_one_took(monkeypatch: pytest.MonkeyPatch) -> None:
-    sink = Sink()
-    spec = "model: t\ndata: {source: builtin:digits}\nforest: [{learner: chow-liu}]\n"
-    base = recipe_from(Source("t.yaml", spec), sink)
-    assert base is not None
-    columns = tuple(Column(f"c{i}") for i in range(20))
-    table = Table(np.zeros((300, 20)))
-    board = Board(base, Dataset("t", columns, {"train": table}), 600.0, Costs(300), left=600.0)
-    monkeypatch.setattr(continuous_mixture, "measured_step", lambda *_: 0.01)
-    board.tried = [Tried(outcome(1, -9.0), base, "chow-liu", "chow-liu", 0.0, 0)]
-    family = FAMILIES["continuous-mixture"]()
-    (first,) = family.propose(board)
-
-    def larger(times: float, axis: str = first.axis) -> float:
-        """Seconds for more steps, if the first mixture took so many times its estimate."""
-        ended = replace(outcome(2, -5.0), iterations=0, seconds=times * first.structure)
-        now = replace(board, tried=[*board.tried, Tried(ended, first.recipe, "", axis, 4.0, 0)])
-        return float(next(p for p in family.propose(now) if p.what.startswith("steps")).structure)
-
-    as_thought = larger(1.0)
-    assert as_thought > first.structure
-    assert larger(0.7) == pytest.approx(0.7 * as_thought)
-    assert larger(1.5) == pytest.approx(1.5 * as_thought)
-    assert larger(0.01) == pytest.approx(0.5 * as_thought)
-    assert larger(0.01, axis="trained on") == pytest.approx(as_thought)
 
 
 def test_every_family_says_what_it_is() -> None:

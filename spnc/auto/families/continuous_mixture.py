@@ -1,23 +1,29 @@
 """Continuous mixtures of Chow-Liu trees: the best densities known, where there is time for them.
 
-1. A mixture that fits: as many points and steps as a part of the time allows. What a step takes is
-   measured on the spot, since it does not depend on the rows: two sizes, a few steps of each.
-2. Steps from the best mixture so far: points, steps, the network's width and decay, the dimensions
-   of the latent space, a second mixture beside the first.
+1. A small mixture that takes little of the time. What a step takes is measured on the spot, since
+   it does not depend on the rows: two sizes, a few steps of each.
+2. How to fit it, tried at that size: the network's width and decay, its learning rate, the
+   dimensions of the latent space. What is best for a few points is best for many.
+3. When a third of the time is used, or nothing of this brings more: the largest mixture that fits
+   into the rest, fitted in the best way so far.
+4. Steps from the best mixture, if there is time: all of these, points, steps, a second mixture.
 
 Where there are many rows for each tree, EM sets the trees free for as long as the validation rows
-gain by it: on MSNBC they do, with a thousand rows for each; on Jester, with 35, they never did.
+gain by it: on MSNBC they do, with a thousand rows for each; on Jester, with 35, they never did. It
+is asked too where that costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from spnc.auto import Board, Proposal, Tried, best_of, ladder, level
+from spnc.auto import MOST_EDGES, Board, Proposal, Tried, best_of, ladder, level
+from spnc.auto.costs import PACE_GUESS
 from spnc.continuous.fit import measured_step
 from spnc.learners.continuous_mixture import FIRST_PART, ContinuousMixture
 from spnc.registry import FAMILIES, Options
@@ -25,13 +31,18 @@ from spnc.spec.recipe import Component, Recipe
 from spnc.training.optimizers.em import Em
 
 NAME = "continuous-mixture"
-FIT_SHARE = 0.4  # of the time that is left
-FREE_SHARE = 0.15  # where EM is to come after it
-FIT_GAIN = 0.5  # what may be hoped of it, of all that the best has gained so far; or
+FIRST_SHARE, FIRST_SECONDS = 0.15, 40.0  # of the time that is left, for the small mixture
+FIRST_GAIN = 0.5  # what may be hoped of it, of all that the best has gained so far; or
 FIRST_SCALE = 0.1  # of this share of the first tree's log-likelihood, if that is more
+TRYING_SHARE = 1 / 3  # of the budget, before the largest that fits
+LARGEST_SHARE = 0.7  # of the time that is left, for the largest
+LARGEST_GAIN = 0.03  # for each doubling of points times steps
+LARGEST = f"{NAME} largest"
 SIZES = (  # points and steps, the most work first
     (4096, 1500),
+    (4096, 1000),
     (2048, 1500),
+    (2048, 1000),
     (1024, 1500),
     (1024, 1000),
     (512, 1500),
@@ -54,12 +65,21 @@ SCORE = 1.5e-9  # seconds for an edge and a distinct row, about: to plan and sco
 MEASURED = (64, 256)  # points
 SLOWER = 1.3  # than what was measured, in the long run
 TRUSTED = 2.0  # a guess is corrected by what the last one took, by so much at most
-POINTS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
-STEPS = (60, 150, 250, 500, 1000, 2000, 4000, 8000)
-WIDTHS = (16, 32, 64, 128, 256)
-DECAYS = (0.03, 0.1, 0.3, 1.0, 3.0)
-LATENT = (4, 8, 16, 32)
+Scale = tuple[str, Sequence[float], Sequence[tuple[int, float]]]
+# What can be changed, to what, and how far at once with which hope.
+HOW: tuple[Scale, ...] = (
+    ("width", (16, 32, 64, 128, 256), ((1, 0.01), (-1, 0.004))),
+    ("decay", (0.03, 0.1, 0.3, 1.0, 3.0), ((1, 0.005), (-1, 0.004))),
+    ("learning_rate", (0.001, 0.002, 0.003, 0.006), ((1, 0.004), (-1, 0.004))),
+    ("latent", (4, 8, 16, 32), ((1, 0.003), (-1, 0.003))),
+)
+SIZE: tuple[Scale, ...] = (
+    ("points", (32, 64, 128, 256, 512, 1024, 2048, 4096), ((1, 0.03), (2, 0.04))),
+    ("steps", (60, 150, 250, 500, 1000, 2000, 4000, 8000), ((1, 0.02), (2, 0.03))),
+    ("count", (1, 2, 3, 4, 5, 6), ((1, 0.01),)),
+)
 ROWS_PER_TREE = 300.0  # without so many, EM is not asked
+CHEAP = 0.02  # unless an iteration takes less than this share of what the structure does
 MANY_ROWS = 50_000  # distinct ones: an iteration of EM takes too long
 ITERATIONS, PATIENCE = 200, 2  # of EM, at most
 FEW = 3  # iterations that EM is likely to take
@@ -71,39 +91,75 @@ class ContinuousMixtures(Options):
     """Continuous mixtures of Chow-Liu trees."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """The mixture that fits, then steps from the best."""
+        """A small mixture, ways to fit it, the largest that fits; then steps from the best."""
         if board.columns < 2 or not board.tried or _logits(board) > MOST_LOGITS:
             return
         best = best_of(t for t in board.tried if _learner(t.recipe) is not None)
-        axis = f"{NAME} fit"
-        if best is not None:
-            yield from _from(board, best)
-        elif axis not in board.given_up:
-            yield from _fitting(board, axis)
+        if best is None:
+            yield from _first(board)
+            return
+        known = {t.axis for t in board.tried} | board.given_up
+        if LARGEST in known:
+            yield from _from(board, best, HOW + SIZE)
+            return
+        ways = [p for p in _from(board, best, HOW) if p.gain > 0.0]
+        if ways and board.budget - board.left < TRYING_SHARE * board.budget:
+            yield from ways
+            return
+        yield from _largest(board, best) or _from(board, best, HOW + SIZE)
 
 
-def _fitting(board: Board, axis: str) -> Iterator[Proposal]:
-    """The largest mixture that takes a part of the time."""
-    gain = FIT_GAIN * max(board.scale(), FIRST_SCALE * abs(level(board.tried[0].outcome)))
+def _first(board: Board) -> Iterator[Proposal]:
+    """A mixture that takes a small part of the time."""
+    axis = f"{NAME} first"
+    if axis in board.given_up:
+        return
+    gain = FIRST_GAIN * max(board.scale(), FIRST_SCALE * abs(level(board.tried[0].outcome)))
+    allowed = min(FIRST_SHARE * board.left, FIRST_SECONDS)
     for points, steps in SIZES:
-        what = f"{points:,} points, {steps:,} steps"
-        made = _proposal(board, _sized(board, points, steps), what, axis, gain)
-        share = FREE_SHARE if made.iterations > 1 else FIT_SHARE
-        if made.structure <= share * board.left or (points, steps) == SIZES[-1]:
+        learner = ContinuousMixture(points=points, steps=steps, settling=_settling(steps))
+        recipe = replace(board.base, forest=(Component(learner=learner),))
+        made = _proposal(board, recipe, _size(points, steps), axis, gain)
+        if _seconds(board, made) <= allowed or (points, steps) == SIZES[-1]:
             yield made
             return
 
 
-def _from(board: Board, best: Tried) -> Iterator[Proposal]:
-    """Every step from the best mixture that has not failed before."""
-    behind = max(0.0, max(level(t.outcome) for t in board.tried) - level(best.outcome))
-    for recipe, what, name, share in _steps(best.recipe):
+def _largest(board: Board, best: Tried) -> list[Proposal]:
+    """The best mixture in the largest size that fits into the rest of the time; none if that is
+
+    hardly larger.
+    """
+    entry, learner = best.recipe.forest[0], _learner(best.recipe)
+    assert learner is not None
+    behind = _behind(board, best)
+    for points, steps in SIZES:
+        times = points * steps / (learner.points * learner.steps)
+        if times <= 1.2 or points < learner.points:
+            continue
+        sized = replace(learner, points=points, steps=steps, settling=_settling(steps))
+        recipe = replace(best.recipe, forest=(replace(entry, learner=sized),))
+        gain = LARGEST_GAIN * math.log2(times) * board.scale() - behind
+        made = _proposal(board, recipe, _size(points, steps), LARGEST, gain)
+        if _seconds(board, made) <= LARGEST_SHARE * board.left and made.edges <= MOST_EDGES:
+            return [made]
+    return []
+
+
+def _from(board: Board, best: Tried, scales: Sequence[Scale]) -> Iterator[Proposal]:
+    """Every step from the best mixture, along these scales, that has not failed before."""
+    behind = _behind(board, best)
+    for recipe, what, name, share in _steps(best.recipe, scales):
         axis = f"{NAME} {name}"
-        recipe = replace(recipe, optimizer=_optimizer(board, recipe))
         yield _proposal(board, recipe, what, axis, board.hope(axis, share) - behind)
 
 
-def _steps(recipe: Recipe) -> Iterator[tuple[Recipe, str, str, float]]:
+def _behind(board: Board, best: Tried) -> float:
+    """What another family's best is ahead by."""
+    return max(0.0, max(level(t.outcome) for t in board.tried) - level(best.outcome))
+
+
+def _steps(recipe: Recipe, scales: Sequence[Scale]) -> Iterator[tuple[Recipe, str, str, float]]:
     """One thing changed: the recipe, what it is, its axis, and what may be hoped of it."""
     entry, learner = recipe.forest[0], _learner(recipe)
     assert learner is not None
@@ -111,40 +167,35 @@ def _steps(recipe: Recipe) -> Iterator[tuple[Recipe, str, str, float]]:
     def forest(**changes: Any) -> Recipe:
         return replace(recipe, forest=(replace(entry, **changes),))
 
-    scales = (
-        ("points", POINTS, ((1, 0.03), (2, 0.04))),
-        ("steps", STEPS, ((1, 0.02), (2, 0.03))),
-        ("width", WIDTHS, ((1, 0.01), (-1, 0.004))),
-        ("decay", DECAYS, ((1, 0.005), (-1, 0.004))),
-        ("latent", LATENT, ((1, 0.003), (-1, 0.003))),
-    )
     for name, values, moves in scales:
         for step, share in moves:
-            value = ladder(values, getattr(learner, name), step)
-            if value is not None:
-                changes: dict[str, Any] = {name: value if name == "decay" else int(value)}
-                if name == "steps":
-                    changes["settling"] = _settling(int(value))
-                what = f"{name} {value:,g}"
-                changed = forest(learner=replace(learner, **changes))
-                yield changed, what, f"{name} {step:+}", share
-    several = f"{entry.count + 1} mixtures"
-    yield forest(count=entry.count + 1), several, "mixtures +1", 0.01
+            value = ladder(values, getattr(learner if name != "count" else entry, name), step)
+            if value is None:
+                continue
+            what, axis = f"{name.replace('_', ' ')} {value:,g}", f"{name} {step:+}"
+            if name == "count":
+                yield forest(count=value), f"{value} mixtures", axis, share
+                continue
+            changes: dict[str, Any] = {name: value}
+            if name == "steps":
+                changes["settling"] = _settling(int(value))
+            yield forest(learner=replace(learner, **changes)), what, axis, share
 
 
-def _optimizer(board: Board, recipe: Recipe) -> Em:
+def _optimizer(board: Board, recipe: Recipe, seconds: float) -> Em:
+    """EM where it may gain, or where it costs next to nothing beside the structure's seconds."""
     learner, entry = _learner(recipe), recipe.forest[0]
     assert learner is not None
     rows = float(board.dataset.train.weights.sum())
-    if rows < ROWS_PER_TREE * learner.points * entry.count or board.rows >= MANY_ROWS:
+    cheap = PACE_GUESS * board.rows * _edges(board, recipe) <= CHEAP * seconds
+    few_rows = rows < ROWS_PER_TREE * learner.points * entry.count
+    if (few_rows and not cheap) or board.rows >= MANY_ROWS:
         return Em(max_iterations=0)
     return Em(stop=None, max_iterations=ITERATIONS, patience=PATIENCE)
 
 
-def _sized(board: Board, points: int, steps: int) -> Recipe:
-    learner = ContinuousMixture(points=points, steps=steps, settling=_settling(steps))
-    recipe = replace(board.base, forest=(Component(learner=learner),))
-    return replace(recipe, optimizer=_optimizer(board, recipe))
+def _size(points: int, steps: int) -> str:
+    return f"{points:,} points, {steps:,} steps"
 
 
 def _settling(steps: int) -> int:
@@ -161,10 +212,17 @@ def _learner(recipe: Recipe) -> ContinuousMixture | None:
 
 def _proposal(board: Board, recipe: Recipe, what: str, axis: str, gain: float) -> Proposal:
     seconds = _correction(board) * _guess(board, recipe)
-    assert isinstance(recipe.optimizer, Em)
-    few = max(1, min(FEW, recipe.optimizer.max_iterations))
+    optimizer = _optimizer(board, recipe, seconds)
+    recipe = replace(recipe, optimizer=optimizer)
+    taken = [t.outcome.iterations for t in board.tried if _learner(t.recipe) is not None]
+    few = max(1, min(max([FEW, *taken]), optimizer.max_iterations))
     edges = _edges(board, recipe)
     return Proposal(recipe, what, axis, gain, edges, few, seconds, sure=True, family=NAME)
+
+
+def _seconds(board: Board, made: Proposal) -> float:
+    """All that a proposal may take."""
+    return board.costs.estimate(made, board.tried).total
 
 
 def _correction(board: Board) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from spnc.auto import Board, Proposal
+from spnc.auto.families.hidden_chow_liu import forests
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.registry import FAMILIES, Options
 from spnc.smoothing import Smoothing
@@ -37,6 +38,6 @@ class ExtraSpns(Options):
             optimizer=Em(stop=None),
         )
         seconds = 1.0 + COUNT * SECONDS * board.dataset.train.rows * board.columns**2
-        gain = board.hope(AXIS, OPENING)
+        gain = board.opening(AXIS, OPENING, forests(board))
         edges = EDGES * board.columns
         yield Proposal(recipe, f"{COUNT} random SPNs", AXIS, gain, edges, ITERATIONS, seconds)

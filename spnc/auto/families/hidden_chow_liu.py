@@ -66,7 +66,7 @@ class HiddenChowLiuForests(Options):
         """The scout, then the forest that fits, then steps from the best of them."""
         if board.columns < 2 or not board.tried:
             return
-        best = self._best(board)
+        best = best_of(forests(board))
         if best is None:
             yield from self._scout(board)
         elif "fit" not in board.given_up and all(t.axis != "fit" for t in board.tried):
@@ -98,7 +98,7 @@ class HiddenChowLiuForests(Options):
         sizes = [(trees, wanted[0]) for trees in FIT_TREES]
         sizes += [(1, s) for s in wanted[1:] if s > scout.states]
         sizes.append((best.recipe.forest[0].count, scout.states))
-        gain = FIT_GAIN * board.scale()
+        gain = board.opening("fit", FIT_GAIN, [best])
         for trees, states in sizes:
             recipe = replace(_sized(board.base, trees, states), optimizer=fitting(board))
             what, iterations = _size(trees, states), _about(board, FIT_ITERATIONS)
@@ -127,9 +127,6 @@ class HiddenChowLiuForests(Options):
             recipe = replace(whole, seed=seed)
             yield _proposal(board, recipe, f"seed {seed}", "seed", gain, iterations)
 
-    def _best(self, board: Board) -> Tried | None:
-        return best_of(t for t in board.tried if learner_of(t.recipe) is not None)
-
 
 def fitting(board: Board, iterations: int = ITERATIONS) -> Em | StepwiseEm:
     """How parameters are fitted, at first: with very many rows, by some of them at a time."""
@@ -151,6 +148,11 @@ def _sized(base: Recipe, trees: int, states: int) -> Recipe:
 
 def _size(trees: int, states: int) -> str:
     return f"{trees} trees × {states} states" if trees > 1 else f"a tree × {states} states"
+
+
+def forests(board: Board) -> list[Tried]:
+    """The tries of this family."""
+    return [t for t in board.tried if learner_of(t.recipe) is not None]
 
 
 def learner_of(recipe: Recipe) -> HiddenChowLiu | None:

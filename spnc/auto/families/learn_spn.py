@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from spnc.auto import Board, Proposal, best_of, ladder, level
+from spnc.auto.families.hidden_chow_liu import forests
 from spnc.learners.learn_spn import LearnSpn
 from spnc.registry import FAMILIES, Options
 from spnc.smoothing import Smoothing
@@ -44,8 +45,8 @@ class LearnSpns(Options):
                 smoothing=Smoothing.of(0.3),
                 optimizer=Em(stop=None),
             )
-            gain = board.hope(f"{self.plugin_name} opening", OPENING)
             what, axis = "slices of 50 rows", f"{self.plugin_name} opening"
+            gain = board.opening(axis, OPENING, forests(board))
             yield Proposal(recipe, what, axis, gain, edges, ITERATIONS, seconds)
             return
         best = board.best

@@ -1,0 +1,175 @@
+"""What `--auto` proposes of continuous mixtures: a small one, ways to fit it, then a large one.
+
+Nothing is trained here: tries are put on the board by hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spnc.auto import Board, Proposal, Tried
+from spnc.auto.costs import Costs
+from spnc.auto.families import continuous_mixture
+from spnc.data.dataset import Column, Dataset, Table
+from spnc.diagnostics import Sink, Source
+from spnc.learners.continuous_mixture import ContinuousMixture
+from spnc.outcome import Outcome
+from spnc.registry import FAMILIES
+from spnc.score import Score
+from spnc.spec.read import recipe_from
+from spnc.training.optimizers.em import Em
+
+FAMILY = FAMILIES["continuous-mixture"]()
+
+
+def outcome(number: int, valid: float, **more: Any) -> Outcome:
+    about = {"edges": 1000, "iterations": 0, "seconds": 1.0, **more}
+    return Outcome(number, {"family": "f"}, Score(valid * 10, 10, 0), Score(), **about)
+
+
+def a_board(rows: int = 300, columns: int = 20, states: int = 2, seconds: float = 600.0) -> Board:
+    """A board with a tree on it, and all the time left."""
+    sink = Sink()
+    spec = "model: t\ndata: {source: builtin:digits}\nforest: [{learner: chow-liu}]\n"
+    base = recipe_from(Source("t.yaml", spec), sink)
+    assert base is not None
+    kinds = tuple(Column(f"c{i}", "categorical", states) for i in range(columns))
+    table = Table(np.random.default_rng(0).integers(states, size=(rows, columns)) * 1.0)
+    data = Dataset("t", kinds, {"train": table})
+    board = Board(base, data, seconds, Costs(rows), left=seconds)
+    board.tried = [Tried(outcome(1, -9.0), base, "chow-liu", "chow-liu", 0.0, 0)]
+    return board
+
+
+def ended(board: Board, made: Proposal, valid: float = -5.0, **more: Any) -> Board:
+    """The board after a try of the proposal; it took what it was thought to take."""
+    found = outcome(len(board.tried) + 1, valid, **{"seconds": made.structure, **more})
+    gained = valid - max(t.outcome.valid.average for t in board.tried)
+    tried = Tried(found, made.recipe, made.family, made.axis, gained, found.edges)
+    return replace(board, tried=[*board.tried, tried], left=board.left - made.structure)
+
+
+def learner(made: Proposal) -> ContinuousMixture:
+    """What is proposed."""
+    found = made.recipe.forest[0].learner
+    assert isinstance(found, ContinuousMixture)
+    return found
+
+
+def names(board: Board) -> set[str]:
+    """The first words of what is proposed with some hope."""
+    return {p.what.split()[0] for p in FAMILY.propose(board) if p.gain > 0.0}
+
+
+@pytest.fixture(autouse=True)
+def steady_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step takes a hundredth of a second for 256 points."""
+    monkeypatch.setattr(
+        continuous_mixture, "measured_step", lambda _, plan, clock: plan.points / 25_600
+    )
+
+
+@pytest.mark.parametrize("states", [2, 80, 256])
+def test_mixtures_measure_nothing_that_would_take_long(
+    monkeypatch: pytest.MonkeyPatch, states: int
+) -> None:
+    """Of columns with many states a step takes seconds, or more memory than there is."""
+    board = a_board(columns=12, states=states, seconds=8.0)
+    measured = []
+
+    def step(columns: Any, plan: Any, clock: Any) -> float:
+        measured.append(plan)
+        return 0.01
+
+    monkeypatch.setattr(continuous_mixture, "measured_step", step)
+    found = continuous_mixture._step_seconds(board, ContinuousMixture(points=512))
+    assert bool(measured) is (states == 2)
+    if states > 2:
+        assert found > 0.02
+        assert states < 256 or not list(FAMILY.propose(board))
+
+
+def test_a_mixture_costs_what_the_last_one_took() -> None:
+    board = a_board()
+    (first,) = FAMILY.propose(board)
+
+    def wider(times: float, axis: str = first.axis) -> float:
+        """Seconds for a wider network, if the first mixture took so many times its estimate."""
+        now = ended(board, replace(first, axis=axis), seconds=times * first.structure)
+        return float(next(p for p in FAMILY.propose(now) if p.what == "width 128").structure)
+
+    as_thought = wider(1.0)
+    assert as_thought == pytest.approx(first.structure, rel=0.01)  # the stand-in knows no width
+    assert wider(0.7) == pytest.approx(0.7 * as_thought)
+    assert wider(1.5) == pytest.approx(1.5 * as_thought)
+    assert wider(0.01) == pytest.approx(0.5 * as_thought)
+    assert wider(0.01, axis="trained on") == pytest.approx(as_thought)
+
+
+@pytest.mark.parametrize("seconds", [20.0, 60.0, 600.0, 7200.0])
+def test_the_first_takes_little_and_the_largest_most_of_the_time(seconds: float) -> None:
+    board = a_board(seconds=seconds)
+    (first,) = FAMILY.propose(board)
+    assert first.structure <= min(0.15 * seconds, 40.0) or learner(first).points == 32
+    board = ended(board, first)
+    assert names(board) == {"width", "decay", "learning", "latent"}
+    board.left = 0.6 * seconds
+    (largest,) = FAMILY.propose(board)
+    assert largest.structure <= 0.7 * board.left
+    assert largest.structure > 0.3 * board.left or learner(largest).points == 4096
+    assert names(ended(board, largest)) >= {"points", "steps", "width", "2"} - (
+        {"points"} if learner(largest).points == 4096 else set()
+    )
+
+
+def test_the_largest_is_fitted_as_the_best_of_the_small_ones() -> None:
+    board = a_board()
+    (first,) = FAMILY.propose(board)
+    board = ended(board, first)
+    decay = next(p for p in FAMILY.propose(board) if p.what == "decay 1")
+    board = ended(board, decay, valid=-4.5)
+    assert names(board) >= {"decay", "width"}
+    board.left = 300.0
+    (largest,) = FAMILY.propose(board)
+    assert learner(largest).decay == 1.0
+    assert learner(largest).points > learner(first).points
+    board.given_up.add(largest.axis)  # it was not done in time
+    assert "points" in names(board)
+
+
+def test_when_no_way_is_left_the_largest_does_not_wait() -> None:
+    board = a_board()
+    (first,) = FAMILY.propose(board)
+    board = ended(board, first)
+    left = board.left
+    for _ in range(20):  # each fails
+        ways = [p for p in FAMILY.propose(board) if p.gain > 0.0]
+        if ways[0].axis == "continuous-mixture largest":
+            break
+        board = replace(ended(board, ways[0], valid=-5.5), left=left)
+    assert [p.axis for p in ways] == ["continuous-mixture largest"]
+
+
+def test_em_comes_after_it_where_there_are_many_rows_or_it_costs_nothing() -> None:
+    def free(board: Board) -> bool:
+        (first,) = FAMILY.propose(board)
+        assert isinstance(first.recipe.optimizer, Em)
+        return first.recipe.optimizer.max_iterations > 0
+
+    board = a_board(rows=20_000, columns=60)
+    assert not free(board)
+    often = Table(board.dataset.train.values, np.full(20_000, 50.0))
+    assert free(replace(board, dataset=replace(board.dataset, splits={"train": often})))
+    assert free(a_board(rows=100))
+
+
+def test_iterations_that_the_last_mixture_took_are_expected_of_the_next() -> None:
+    board = a_board(rows=100)
+    (first,) = FAMILY.propose(board)
+    assert first.iterations == 3
+    board = ended(board, first, iterations=40)
+    assert {p.iterations for p in FAMILY.propose(board)} == {40}
