@@ -86,6 +86,11 @@ class Board:
         """The best try so far; of equals the earliest."""
         return best_of(self.tried)
 
+    @property
+    def reserve(self) -> float:
+        """Seconds to keep for scoring and writing the best model so far."""
+        return self.costs.wrap_up_of(self.best.outcome) if self.best is not None else 0.0
+
     def scale(self) -> float:
         """What the best has gained over the first try: hopes are shares of this."""
         if not self.tried:

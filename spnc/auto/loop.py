@@ -116,7 +116,7 @@ class _Loop:
                 name = proposal.family or family.plugin_name
                 proposal = replace(proposal, recipe=recipe, family=name)
                 estimate = self.estimate(proposal)
-                if first or estimate.least <= self.budget.left() - self.reserve():
+                if first or estimate.least <= self.budget.left() - self.board.reserve:
                     yield proposal, proposal.gain / max(estimate.total, 1e-3)
 
     def _proposals(self, family: Family) -> list[Proposal]:
@@ -128,11 +128,6 @@ class _Loop:
     def estimate(self, proposal: Proposal) -> Estimate:
         """What a proposal will take."""
         return self.board.costs.estimate(proposal, self.board.tried)
-
-    def reserve(self) -> float:
-        """Seconds to keep for scoring and writing the best model so far."""
-        best = self.board.best
-        return self.board.costs.wrap_up_of(best.outcome) if best is not None else 0.0
 
     def take(self, proposal: Proposal, rate: float) -> None:
         """Try a proposal until it yields less than `rate`, in nats per second."""
@@ -154,7 +149,7 @@ class _Loop:
         note = json.dumps({"recipe": recipe_text(proposal.recipe), "axis": proposal.axis})
         same = best is not None and _plain(best.recipe) == _plain(proposal.recipe)
         resume = trials.state if proposal.goes_on and same else None
-        self.guard.arm(self.reserve() if best is not None else None)
+        self.guard.arm(self.board.reserve if best is not None else None)
         try:
             outcome = trials.run(
                 number, proposal.recipe, values, enough=judge.enough, resume=resume, note=note

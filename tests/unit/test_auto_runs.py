@@ -38,7 +38,7 @@ QUICK = settings(
 
 
 def test_the_best_of_all_tries_is_chosen_and_its_recipe_makes_the_same_bits(tmp_path: Path) -> None:
-    found = choose(tmp_path / "run", 15.0)
+    found = choose(tmp_path / "run", 30.0)
     assert len(found.tries) > 5
     best = max(found.tries, key=lambda t: (t.valid.rank, -t.number))
     assert [t.number for t in found.tries if t.chosen] == [best.number]
@@ -111,7 +111,7 @@ def test_no_try_is_begun_that_does_not_fit_by_its_estimate(monkeypatch: pytest.M
 
     def watched(self: Any, proposal: Any, rate: float) -> None:
         if self.board.tried:
-            seen.append((self.estimate(proposal).least, self.budget.left() - self.reserve()))
+            seen.append((self.estimate(proposal).least, self.budget.left() - self.board.reserve))
         take(self, proposal, rate)
 
     monkeypatch.setattr(loop._Loop, "take", watched)

@@ -35,7 +35,7 @@ FIRST_SHARE, FIRST_SECONDS = 0.15, 40.0  # of the time that is left, for the sma
 FIRST_GAIN = 0.5  # what may be hoped of it, of all that the best has gained so far; or
 FIRST_SCALE = 0.1  # of this share of the first tree's log-likelihood, if that is more
 TRYING_SHARE = 1 / 3  # of the budget, before the largest that fits
-LARGEST_SHARE = 0.7  # of the time that is left, for the largest
+LARGEST_SHARE = 0.95  # of the time that is left, for the largest, by a cautious estimate
 LARGEST_GAIN = 0.03  # for each doubling of points times steps
 LARGEST = f"{NAME} largest"
 SIZES = (  # points and steps, the most work first
@@ -64,7 +64,8 @@ SETUP = 6e-5  # seconds for an edge, about: to build, check, lower and plan it
 SCORE = 1.5e-9  # seconds for an edge and a distinct row, about: to plan and score it once
 MEASURED = (64, 256)  # points
 SLOWER = 1.3  # than what was measured, in the long run
-TRUSTED = 2.0  # a guess is corrected by what the last one took, by so much at most
+TRUSTED = 2.0  # that is corrected by what the last mixture took, by so much at most
+GROWTH = 1.15  # four times the edges take five times as long to build, check, lower, plan and score
 Scale = tuple[str, Sequence[float], Sequence[tuple[int, float]]]
 # What can be changed, to what, and how far at once with which hope.
 HOW: tuple[Scale, ...] = (
@@ -120,7 +121,8 @@ def _first(board: Board) -> Iterator[Proposal]:
         learner = ContinuousMixture(points=points, steps=steps, settling=_settling(steps))
         recipe = replace(board.base, forest=(Component(learner=learner),))
         made = _proposal(board, recipe, _size(points, steps), axis, gain)
-        if _seconds(board, made) <= allowed or (points, steps) == SIZES[-1]:
+        seconds = board.costs.estimate(made, board.tried).total
+        if seconds <= allowed or (points, steps) == SIZES[-1]:
             yield made
             return
 
@@ -133,6 +135,7 @@ def _largest(board: Board, best: Tried) -> list[Proposal]:
     entry, learner = best.recipe.forest[0], _learner(best.recipe)
     assert learner is not None
     behind = _behind(board, best)
+    allowed = LARGEST_SHARE * (board.left - board.reserve)
     for points, steps in SIZES:
         times = points * steps / (learner.points * learner.steps)
         if times <= 1.2 or points < learner.points:
@@ -141,7 +144,10 @@ def _largest(board: Board, best: Tried) -> list[Proposal]:
         recipe = replace(best.recipe, forest=(replace(entry, learner=sized),))
         gain = LARGEST_GAIN * math.log2(times) * board.scale() - behind
         made = _proposal(board, recipe, _size(points, steps), LARGEST, gain)
-        if _seconds(board, made) <= LARGEST_SHARE * board.left and made.edges <= MOST_EDGES:
+        if best.outcome.kept and not _free(made.recipe):
+            continue  # it has gained by EM: more trees without would lose
+        least = board.costs.estimate(made, board.tried).least
+        if least <= allowed and made.edges <= MOST_EDGES:
             return [made]
     return []
 
@@ -194,6 +200,11 @@ def _optimizer(board: Board, recipe: Recipe, seconds: float) -> Em:
     return Em(stop=None, max_iterations=ITERATIONS, patience=PATIENCE)
 
 
+def _free(recipe: Recipe) -> bool:
+    """Whether EM comes after the decoder."""
+    return isinstance(recipe.optimizer, Em) and recipe.optimizer.max_iterations > 0
+
+
 def _size(points: int, steps: int) -> str:
     return f"{points:,} points, {steps:,} steps"
 
@@ -211,7 +222,7 @@ def _learner(recipe: Recipe) -> ContinuousMixture | None:
 
 
 def _proposal(board: Board, recipe: Recipe, what: str, axis: str, gain: float) -> Proposal:
-    seconds = _correction(board) * _guess(board, recipe)
+    seconds = _seconds(board, recipe)
     optimizer = _optimizer(board, recipe, seconds)
     recipe = replace(recipe, optimizer=optimizer)
     taken = [t.outcome.iterations for t in board.tried if _learner(t.recipe) is not None]
@@ -220,28 +231,24 @@ def _proposal(board: Board, recipe: Recipe, what: str, axis: str, gain: float) -
     return Proposal(recipe, what, axis, gain, edges, few, seconds, sure=True, family=NAME)
 
 
-def _seconds(board: Board, made: Proposal) -> float:
-    """All that a proposal may take."""
-    return board.costs.estimate(made, board.tried).total
-
-
-def _correction(board: Board) -> float:
-    """What the last mixture took, as times what it should have taken."""
+def _seconds(board: Board, recipe: Recipe) -> float:
+    """Seconds before the first iteration: by what a step takes here, and by the last mixture."""
+    steps, edges = _step_time(board, recipe), _edges(board, recipe)
     own = [t for t in board.tried if t.axis.startswith(NAME)]
     if not own:
-        return 1.0
-    outcome = own[-1].outcome
-    took = outcome.setup if outcome.iterations else outcome.seconds
-    return min(max(took / _guess(board, own[-1].recipe), 1.0 / TRUSTED), TRUSTED)
+        return steps + (SETUP + SCORE * board.rows) * edges
+    last = own[-1]
+    took = last.outcome.structure / _step_time(board, last.recipe)
+    grown = math.pow(edges / _edges(board, last.recipe), GROWTH)
+    return steps * min(max(took, 1.0 / TRUSTED), TRUSTED) + grown * last.outcome.lowering
 
 
-def _guess(board: Board, recipe: Recipe) -> float:
-    """Seconds before the first iteration, by what a step takes here."""
+def _step_time(board: Board, recipe: Recipe) -> float:
+    """Seconds for all steps of the decoders."""
     learner, entry = _learner(recipe), recipe.forest[0]
     assert learner is not None
     steps = learner.steps * (1.0 + 1.0 / FIRST_PART) + learner.settling
-    each = SLOWER * _step_seconds(board, learner)
-    return entry.count * steps * each + (SETUP + SCORE * board.rows) * _edges(board, recipe)
+    return float(entry.count * steps * SLOWER * _step_seconds(board, learner))
 
 
 def _edges(board: Board, recipe: Recipe) -> float:
