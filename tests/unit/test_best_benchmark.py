@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from benchmarks import best, strong_links, ways
+from benchmarks import best, standing, strong_links, ways
 from benchmarks.paper_figures import DATASETS
-from benchmarks.runs import Benchmark, Cell
+from benchmarks.runs import ROOT, Benchmark, Cell
 from spnc.diagnostics import Sink
 from spnc.lock import recipe_text
+from spnc.registry import RESIDUALS
 from spnc.spec.read import read_recipe
 
 
@@ -42,7 +43,7 @@ def test_every_cell_has_a_recipe_for_its_data(
         assert recipe.data.source == f"debd:{data}"
         assert recipe.seed == 4
         if benchmark is strong_links.STRONG_LINKS:
-            assert recipe.residual.draws is (system not in ("none", "twice the trees"))
+            assert recipe.residual.draws is (system in RESIDUALS and system != "none")
         recipes.add(recipe_text(recipe))
     assert len(recipes) == len(systems)
 
@@ -74,3 +75,32 @@ def test_ways_are_compared_on_the_validation_rows() -> None:
     assert f"| {ways.BASE} | -53.000 |" in text
     assert "| twenty | -52.500 (**+0.500**, 2.0×) |" in text
     assert "| random roots | -53.500 (-0.500, 1.0×) |" in text
+
+
+def test_the_readme_shows_where_spnc_stands_by_the_results_that_are_there() -> None:
+    shown = standing.standing_table(standing.standing())
+    assert shown in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert shown in (ROOT / "benchmarks" / "results" / "standing.md").read_text(encoding="utf-8")
+
+
+def test_the_docs_answer_whether_links_pay_by_the_results_that_are_there() -> None:
+    results = (ROOT / "benchmarks" / "results" / "strong_links.md").read_text(encoding="utf-8")
+    shown = results[results.index("| links |") :]
+    assert shown in (ROOT / "docs" / "residual-links.md").read_text(encoding="utf-8")
+
+
+def test_our_figures_are_marked_where_they_reach_the_best_checked() -> None:
+    ours = standing.System("ours", (*best.CHECKED[:5], -57.0), "ours", "o", "blue")
+    others = standing.System("theirs", best.CHECKED, "theirs", "x")
+    line, other = standing.standing_table([ours, others]).splitlines()[2:]
+    assert line == (
+        "| ours | **-6.000** | **-6.040** | **-12.540** | **-39.770** | **-52.380** | -57.000 |"
+    )
+    assert "**" not in other
+
+
+def test_a_page_without_a_place_for_the_table_is_left_as_it_is() -> None:
+    page = standing.with_table("a\n<!-- standing -->\n\nold\n<!-- end of standing -->\nb\n", "new")
+    assert page == "a\n<!-- standing -->\n\nnew\n<!-- end of standing -->\nb\n"
+    with pytest.raises(SystemExit, match="has no"):
+        standing.with_table("a\nb\n", "new")
