@@ -113,16 +113,20 @@ class Board:
         grown = best is not None and best.outcome.edges >= 1.9 * steps[-1].edges_before
         return AFTER_FAILURE * share * self.scale() if grown else 0.0
 
+    def behind(self, tried: Tried) -> float:
+        """What the best of all tries is ahead of one by."""
+        best = self.best
+        return max(0.0, level(best.outcome) - level(tried.outcome)) if best is not None else 0.0
+
     def opening(self, axis: str, share: float, kin: Iterable[Tried]) -> float:
         """What to expect of the first of a kind, in nats, by the best of its kin so far.
 
         Where these are far behind, little; but all gets its turn if there is time.
         """
-        gain, nearest, best = self.hope(axis, share), best_of(kin), self.best
-        if gain <= 0.0 or nearest is None or best is None:
+        gain, nearest = self.hope(axis, share), best_of(kin)
+        if gain <= 0.0 or nearest is None:
             return gain
-        behind = level(best.outcome) - level(nearest.outcome)
-        return max(gain - behind, LAST_HOPE * self.scale())
+        return max(gain - self.behind(nearest), LAST_HOPE * self.scale())
 
     def failures(self, axis: str) -> int:
         """How often steps along an axis brought nothing."""

@@ -51,7 +51,7 @@ class Judge:
         self._best = best.outcome if best is not None and not goes_on else None
         self._floor = level(board.tried[0].outcome) if board.tried else None
         self._costs, self._edges = board.costs, edges
-        self._reserve = board.costs.wrap_up_of(best.outcome) if best is not None else 0.0
+        self._reserve = board.reserve
         self._first: tuple[float, int] | None = None  # when, and at which iteration
 
     def enough(self, history: tuple[Record, ...]) -> bool:

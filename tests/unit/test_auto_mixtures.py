@@ -161,17 +161,28 @@ def test_what_is_proposed_as_the_largest_fits_with_scoring_and_writing(
         assert {p.axis.split()[1] for p in made} >= {"width", "points"}
 
 
-def test_when_no_way_is_left_the_largest_does_not_wait() -> None:
-    board = a_board()
+@pytest.mark.parametrize("good", [set(), {"width 128"}, {"decay 1", "latent 8"}, {"width 32"}])
+def test_when_no_way_is_left_the_largest_does_not_wait(good: set[str]) -> None:
+    """Steps back from what has succeeded lead to what is known, and are no ways."""
+    board = a_board(seconds=7200.0)
     (first,) = FAMILY.propose(board)
-    board = ended(board, first)
-    left = board.left
-    for _ in range(20):  # each fails
+    board, best = ended(board, first), -5.0
+    for _ in range(30):
         ways = [p for p in FAMILY.propose(board) if p.gain > 0.0]
         if ways[0].axis == "continuous-mixture largest":
             break
-        board = replace(ended(board, ways[0], valid=-5.5), left=left)
+        way = next((p for p in ways if p.what in good), ways[0])
+        best += 0.1 if way.what in good else 0.0
+        board = ended(board, way, valid=best if way.what in good else best - 0.5)
     assert [p.axis for p in ways] == ["continuous-mixture largest"]
+    assert board.left > 5000.0
+
+
+def test_a_clock_that_stands_still_is_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(continuous_mixture, "measured_step", lambda *_: 0.0)
+    board = a_board()
+    (first,) = FAMILY.propose(board)
+    assert names(ended(board, first))
 
 
 def free(board: Board) -> bool:

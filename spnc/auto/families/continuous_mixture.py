@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from spnc.auto import MOST_EDGES, Board, Proposal, Tried, best_of, ladder, level
-from spnc.auto.costs import PACE_GUESS
+from spnc.auto.costs import PACE_GUESS, SETUP_GUESS
 from spnc.continuous.fit import measured_step
 from spnc.learners.continuous_mixture import FIRST_PART, ContinuousMixture
 from spnc.registry import FAMILIES, Options
@@ -31,28 +31,25 @@ from spnc.spec.recipe import Component, Recipe
 from spnc.training.optimizers.em import Em
 
 NAME = "continuous-mixture"
-FIRST_SHARE, FIRST_SECONDS = 0.15, 40.0  # of the time that is left, for the small mixture
+FIRST_SHARE = 0.15  # of the time that is left, for the small mixture, and
+FIRST_SECONDS = 40.0  # at the most
 FIRST_GAIN = 0.5  # what may be hoped of it, of all that the best has gained so far; or
 FIRST_SCALE = 0.1  # of this share of the first tree's log-likelihood, if that is more
 TRYING_SHARE = 1 / 3  # of the budget, before the largest that fits
 LARGEST_SHARE = 0.95  # of the time that is left, for the largest, by a cautious estimate
 LARGEST_GAIN = 0.03  # for each doubling of points times steps
 LARGEST = f"{NAME} largest"
-SIZES = (  # points and steps, the most work first
-    (4096, 1500),
-    (4096, 1000),
-    (2048, 1500),
-    (2048, 1000),
-    (1024, 1500),
-    (1024, 1000),
-    (512, 1500),
-    (512, 800),
-    (256, 1000),
-    (256, 500),
-    (128, 500),
-    (128, 250),
-    (64, 250),
-    (32, 150),
+# Points and steps, the most work first; of equals, more points.
+SIZES = (
+    *sorted(
+        (
+            (points, steps)
+            for points in (4096, 3072, 2048, 1536, 1024, 768, 512, 384, 256)
+            for steps in (1500, 1200, 1000, 800)
+        ),
+        key=lambda size: (-size[0] * size[1], -size[0]),
+    ),
+    *((256, 600), (256, 500), (192, 500), (128, 500), (128, 250), (64, 250), (32, 150)),
 )
 # Edges for each point and column: so many for each two states of it and its parent, so many for
 # each state. A binary column has 5.5, one of thirty states 345.
@@ -60,12 +57,12 @@ PAIR_EDGES, STATE_EDGES = 0.31, 2.1
 MOST_LOGITS = 100_000  # of a tree: the network has a hundred weights for each
 FLOPS = 2e10  # that a core makes in a second, about: to leave alone what would take too long
 MEASURED_SHARE = 0.002  # of the time that is left, for a step that is worth measuring
-SETUP = 6e-5  # seconds for an edge, about: to build, check, lower and plan it
 SCORE = 1.5e-9  # seconds for an edge and a distinct row, about: to plan and score it once
 MEASURED = (64, 256)  # points
+LEAST_STEP = 1e-6  # seconds, where a clock is too coarse to tell
 SLOWER = 1.3  # than what was measured, in the long run
-TRUSTED = 2.0  # that is corrected by what the last mixture took, by so much at most
-GROWTH = 1.15  # four times the edges take five times as long to build, check, lower, plan and score
+TRUSTED = 2.0  # what steps will take is corrected by the last mixture's, by this factor at most
+STEEPER = 1.15  # four times the edges take five times as long to build, check, lower and plan
 Scale = tuple[str, Sequence[float], Sequence[tuple[int, float]]]
 # What can be changed, to what, and how far at once with which hope.
 HOW: tuple[Scale, ...] = (
@@ -128,13 +125,10 @@ def _first(board: Board) -> Iterator[Proposal]:
 
 
 def _largest(board: Board, best: Tried) -> list[Proposal]:
-    """The best mixture in the largest size that fits into the rest of the time; none if that is
-
-    hardly larger.
-    """
+    """The best mixture in the largest size that fits into the time, if that is any larger."""
     entry, learner = best.recipe.forest[0], _learner(best.recipe)
     assert learner is not None
-    behind = _behind(board, best)
+    behind = board.behind(best)
     allowed = LARGEST_SHARE * (board.left - board.reserve)
     for points, steps in SIZES:
         times = points * steps / (learner.points * learner.steps)
@@ -153,16 +147,13 @@ def _largest(board: Board, best: Tried) -> list[Proposal]:
 
 
 def _from(board: Board, best: Tried, scales: Sequence[Scale]) -> Iterator[Proposal]:
-    """Every step from the best mixture, along these scales, that has not failed before."""
-    behind = _behind(board, best)
+    """Every step from the best mixture, along these scales, that has not been made before."""
+    behind = board.behind(best)
+    known = [t.recipe.forest for t in board.tried]  # a step back leads to one of these
     for recipe, what, name, share in _steps(best.recipe, scales):
         axis = f"{NAME} {name}"
-        yield _proposal(board, recipe, what, axis, board.hope(axis, share) - behind)
-
-
-def _behind(board: Board, best: Tried) -> float:
-    """What another family's best is ahead by."""
-    return max(0.0, max(level(t.outcome) for t in board.tried) - level(best.outcome))
+        if recipe.forest not in known:
+            yield _proposal(board, recipe, what, axis, board.hope(axis, share) - behind)
 
 
 def _steps(recipe: Recipe, scales: Sequence[Scale]) -> Iterator[tuple[Recipe, str, str, float]]:
@@ -236,10 +227,10 @@ def _seconds(board: Board, recipe: Recipe) -> float:
     steps, edges = _step_time(board, recipe), _edges(board, recipe)
     own = [t for t in board.tried if t.axis.startswith(NAME)]
     if not own:
-        return steps + (SETUP + SCORE * board.rows) * edges
+        return steps + (SETUP_GUESS + SCORE * board.rows) * edges
     last = own[-1]
     took = last.outcome.structure / _step_time(board, last.recipe)
-    grown = math.pow(edges / _edges(board, last.recipe), GROWTH)
+    grown = math.pow(edges / _edges(board, last.recipe), STEEPER)
     return steps * min(max(took, 1.0 / TRUSTED), TRUSTED) + grown * last.outcome.lowering
 
 
@@ -281,4 +272,4 @@ def _step_seconds(board: Board, learner: ContinuousMixture) -> float:
             board.measured[size] = measured_step(board.dataset.columns, size, board.clock)
         found.append(board.measured[size])
     slope = max(0.0, found[1] - found[0]) / (MEASURED[1] - MEASURED[0])
-    return max(found[0], found[0] + slope * (learner.points - MEASURED[0]))
+    return max(found[0] + slope * max(0, learner.points - MEASURED[0]), LEAST_STEP)

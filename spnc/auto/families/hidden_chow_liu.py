@@ -112,7 +112,7 @@ class HiddenChowLiuForests(Options):
 
     def _steps(self, board: Board, best: Tried) -> Iterator[Proposal]:
         """Every step from the best forest that has not failed before."""
-        behind = max(0.0, max(level(t.outcome) for t in board.tried) - level(best.outcome))
+        behind = board.behind(best)
         optimizer = best.recipe.optimizer.cut(ITERATIONS)  # a scout may be the best
         assert optimizer is not None
         whole = replace(best.recipe, optimizer=optimizer)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from spnc.auto import Board, Proposal, best_of, ladder, level
+from spnc.auto import Board, Proposal, best_of, ladder
 from spnc.auto.families.hidden_chow_liu import forests
 from spnc.learners.learn_spn import LearnSpn
 from spnc.registry import FAMILIES, Options
@@ -49,9 +49,7 @@ class LearnSpns(Options):
             gain = board.opening(axis, OPENING, forests(board))
             yield Proposal(recipe, what, axis, gain, edges, ITERATIONS, seconds)
             return
-        best = board.best
-        assert best is not None
-        behind = level(best.outcome) - level(own.outcome)
+        behind = board.behind(own)
         learner = own.recipe.forest[0].learner
         assert isinstance(learner, LearnSpn)
         for step in (1, -1):
