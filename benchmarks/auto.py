@@ -124,7 +124,7 @@ def learn_spn() -> dict[str, tuple[float, float]]:
 def report(found: Sequence[Record]) -> str:
     """A table for each budget, the shortest first, and the recipes of the first seed."""
     head = ["table", "LearnSPN, quoted", "LearnSPN, spnc's", "checked best", "`--auto`", "seeds"]
-    head += ["chosen (first seed)", "edges", "tries", "s (most)", "load (most)"]
+    head += ["chosen (first seed)", "edges (first)", "tries (first)", "s (most)", "load (most)"]
     parts = [_HEAD]
     for budget in sorted({r["budget"] for r in found}, key=_seconds):
         rows, recipes = [], []

@@ -16,7 +16,7 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
-from benchmarks.best import CHECKED, FAR
+from benchmarks.best import CHECKED, FAR, SOURCES
 from benchmarks.markdown import table
 from benchmarks.paper_figures import DATASETS, TEST
 from benchmarks.runs import RESULTS, ROOT
@@ -26,10 +26,11 @@ from spnc.report.style import COLOURS, GREY, INK, house_style, image, number
 BUDGET = "1min"
 _BEGIN, _END = "<!-- standing -->\n\n", "\n<!-- end of standing -->"
 
-_HEAD = """# Where spnc stands
+_HEAD = f"""# Where spnc stands
 
 Written by `python -m benchmarks.standing`. Average test log-likelihoods in nats; those of spnc are
-means over seeds. **Bold**: at or above the best that can be checked from public sources.
+means over three seeds. **Bold**: at or above the best that can be checked from public sources.
+{SOURCES}
 
 ![Every dataset's figures by their distance from the best checked one](standing.png)
 
@@ -78,7 +79,7 @@ def standing() -> list[System]:
         return tuple(mean(float(str(r["test"])) for r in found if r[key] == d) for d in DATASETS)
 
     quoted = tuple(float(figure or 0.0) for figure in TEST["learnspn"])
-    others = "continuous mixtures of Chow-Liu trees, as quoted"
+    others = "continuous mixtures of Chow-Liu trees, as quoted (far goal)"
     hclt = "ten hidden Chow-Liu trees, `specs/paper/*-hclt10.yaml`"
     auto_name = f"`spnc train --auto TABLE --budget {BUDGET}`"
     one, each = "one recipe for all, `specs/best/any.yaml`", "a recipe for each, `specs/best/`"

@@ -76,8 +76,8 @@ SYSTEMS = {
 
 _HEAD = """# Ways up
 
-Written by `python -m benchmarks.ways`. Average log-likelihoods of **validation** rows in nats,
-means over seeds; in brackets what was gained over the first line, and edges as times its own.
+Written by `python -m benchmarks.ways`. Average log-likelihoods of **validation** rows in nats; in
+brackets what was gained over the first line (**bold** above 0.001), and edges as times its own.
 Every line down to the continuous mixtures changes one thing in the first; of the mixtures, each
 line adds to the one before. The last line is specs/best/DATASET.yaml, from [the best
 densities](best.md): sizes, rates and EM afterwards as the validation rows of each dataset want it.
@@ -117,12 +117,18 @@ def report(records: Sequence[Record]) -> str:
         gained = found - mean(r["valid"] for r in base)
         times = mean(r["edges"] for r in own) / mean(r["edges"] for r in base)
         text = f"{gained:+.3f}"
-        return f"{found:.3f} ({f'**{text}**' if gained > 0 else text}, {times:.1f}×)"
+        return f"{found:.3f} ({f'**{text}**' if gained > 0.001 else text}, {times:.1f}×)"
+
+    def seeds(system: str) -> str:
+        return ", ".join(map(str, sorted({r["seed"] for r in records if r["system"] == system})))
 
     begun = {r["data"] for r in records if r["system"] == BASE}
     named = [name for name in DATASETS if name in begun]
-    rows = [[system, *(cell(system, data) for data in named)] for system in (*SYSTEMS, TUNED)]
-    return f"{_HEAD}\n{table(['', *(DATASETS[name] for name in named)], rows)}"
+    rows = [
+        [system, seeds(system), *(cell(system, data) for data in named)]
+        for system in (*SYSTEMS, TUNED)
+    ]
+    return f"{_HEAD}\n{table(['', 'seeds', *(DATASETS[name] for name in named)], rows)}"
 
 
 if __name__ == "__main__":

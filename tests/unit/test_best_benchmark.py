@@ -72,9 +72,9 @@ def test_ways_are_compared_on_the_validation_rows() -> None:
     for each in (*first, *up, *down):
         each["test"] = 0.0
     text = ways.report([*first, *up, *down])
-    assert f"| {ways.BASE} | -53.000 |" in text
-    assert "| twenty | -52.500 (**+0.500**, 2.0×) |" in text
-    assert "| random roots | -53.500 (-0.500, 1.0×) |" in text
+    assert f"| {ways.BASE} | 0, 1 | -53.000 |" in text
+    assert "| twenty | 0, 1 | -52.500 (**+0.500**, 2.0×) |" in text
+    assert "| random roots | 0, 1 | -53.500 (-0.500, 1.0×) |" in text
 
 
 def test_the_readme_shows_where_spnc_stands_by_the_results_that_are_there() -> None:
