@@ -49,7 +49,7 @@ SIZES = (
         ),
         key=lambda size: (-size[0] * size[1], -size[0]),
     ),
-    *((256, 600), (256, 500), (192, 500), (128, 500), (128, 250), (64, 250), (32, 150)),
+    *((256, 500), (128, 500), (128, 250), (64, 250), (32, 150)),
 )
 # Edges for each point and column: so many for each two states of it and its parent, so many for
 # each state. A binary column has 5.5, one of thirty states 345.
