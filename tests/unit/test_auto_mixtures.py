@@ -155,9 +155,11 @@ def test_what_is_proposed_as_the_largest_fits_with_scoring_and_writing(
     board = replace(ended(board, first), left=seconds)
     made = list(FAMILY.propose(board))
     if len(made) == 1:
+        assert made[0].axis == continuous_mixture.LARGEST
         least = board.costs.estimate(made[0], board.tried).least
         assert least <= board.left - board.reserve
     else:  # none does, and there are smaller steps to make
+        assert test_rows == 100_000
         assert {p.axis.split()[1] for p in made} >= {"width", "points"}
 
 
@@ -168,7 +170,9 @@ def test_when_no_way_is_left_the_largest_does_not_wait(good: set[str]) -> None:
     (first,) = FAMILY.propose(board)
     board, best = ended(board, first), -5.0
     for _ in range(30):
-        ways = [p for p in FAMILY.propose(board) if p.gain > 0.0]
+        known = [t.recipe for t in board.tried]  # which the loop does not try again
+        ways = [p for p in FAMILY.propose(board) if p.gain > 0.0 and p.recipe not in known]
+        assert ways, "nothing is proposed, and there is time"
         if ways[0].axis == "continuous-mixture largest":
             break
         way = next((p for p in ways if p.what in good), ways[0])
