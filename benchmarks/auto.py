@@ -27,9 +27,9 @@ from benchmarks.markdown import table
 from benchmarks.paper_figures import DATASETS, TEST
 from benchmarks.runs import RESULTS, Record, chosen
 from benchmarks.steps import Steps
-from spnc.atomic import write_text
-from spnc.auto.budget import read_budget
+from spnc.common.atomic import write_text
 from spnc.diagnostics import Sink
+from spnc.search.auto.budget import read_budget
 
 MADE: dict[str, tuple[str, str, Callable[[Path], None]]] = {
     "columns": ("1,500 columns", "columns.npy", write_many_columns),

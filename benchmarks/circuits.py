@@ -15,20 +15,20 @@ from numpy.typing import NDArray
 
 from benchmarks.linking import link
 from spnc import checks
+from spnc.common.rng import random_stream
 from spnc.data.dataset import Column, Dataset, Table
 from spnc.data.load import is_available, load
 from spnc.data.options import DataOptions
 from spnc.diagnostics import Sink
-from spnc.forest import crown, grow
+from spnc.forest.grow import crown, grow
+from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Graph
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.leaves.bernoulli import Bernoulli
+from spnc.leaves.smoothing import Smoothing
 from spnc.pipeline import lower_graph
-from spnc.program import Parameters, Program
-from spnc.residuals import Forest
-from spnc.smoothing import Smoothing
+from spnc.program.program import Parameters, Program
 from spnc.spec.recipe import Component
-from spnc.streams import stream
 
 LEAF, SUM, PRODUCT = 0, 1, 2
 FALLBACK = "digits"
@@ -101,7 +101,7 @@ def data_of(name: str) -> Dataset | None:
 
 def made(name: str, columns: int, rows: int, seed: int = 0) -> Dataset:
     """Made-up binary rows with some structure: a mixture of eight products of Bernoullis."""
-    rng = stream(seed, name)
+    rng = random_stream(seed, name)
     p = rng.beta(0.4, 0.4, size=(8, columns))
     values = (rng.random((rows, columns)) < p[rng.integers(8, size=rows)]).astype(np.float64)
     return Dataset(name, tuple(Column(f"x{i}") for i in range(columns)), {"train": Table(values)})
@@ -128,7 +128,7 @@ def linked(dataset: Dataset, min_instances: int, seed: int, components: int) -> 
     """Several learned trees under one sum, with links worth half as many edges again."""
     forest = grown(dataset, components, min_instances, seed)
     goal = int(1.5 * forest.builder.graph.number_of_edges())
-    return crown(link(forest, goal, stream(seed, "links")))
+    return crown(link(forest, goal, random_stream(seed, "links")))
 
 
 def circuit(dataset: Dataset, kind: str, source: Source) -> Flat:
@@ -139,7 +139,7 @@ def circuit(dataset: Dataset, kind: str, source: Source) -> Flat:
         else linked(dataset, source.min_instances, source.seed, source.components)
     )
     program, parameters = lowered(graph)
-    return flattened(program, jittered(parameters, stream(source.seed, "jitter")))
+    return flattened(program, jittered(parameters, random_stream(source.seed, "jitter")))
 
 
 def jittered(parameters: Parameters, rng: np.random.Generator) -> Parameters:

@@ -11,11 +11,11 @@ from benchmarks.curves import Curve, Point, apart
 from benchmarks.linking import link
 from benchmarks.steps import Steps
 from spnc import checks
+from spnc.common.gc_pause import gc_paused
+from spnc.common.rng import random_stream
 from spnc.diagnostics import Sink
-from spnc.forest import crown
-from spnc.garbage import uncollected
+from spnc.forest.grow import crown
 from spnc.pipeline import lower_graph
-from spnc.streams import stream
 
 SIZES = (20_000, 50_000, 150_000)
 LARGEST = 1_000_000
@@ -28,10 +28,10 @@ _COMPONENT = 2_000  # about how many edges one component of the forests below ha
 
 def graph_seconds(edges: int) -> tuple[int, float, float]:
     """Edges of a linked forest of about that size; seconds of its checks, and of its lowering."""
-    with uncollected():
+    with gc_paused():
         dataset = made("graph", 40, 2_000)
         forest = grown(dataset, max(2, math.ceil(edges / 1.5 / _COMPONENT)), 25, 0)
-        graph = crown(link(forest, edges, stream(0, "links")))
+        graph = crown(link(forest, edges, random_stream(0, "links")))
     sink, count = Sink(), graph.number_of_edges()
     began = time.perf_counter()
     checks.check(graph, sink)

@@ -15,10 +15,10 @@ from benchmarks.curves import Curve, Point, apart
 from benchmarks.report import number
 from benchmarks.spnc_worker import backend_named
 from benchmarks.steps import Steps
+from spnc.common.rng import random_stream
 from spnc.data.dataset import Dataset, Table
+from spnc.leaves.smoothing import Smoothing
 from spnc.registry import BACKENDS
-from spnc.smoothing import Smoothing
-from spnc.streams import stream
 from spnc.training.m_step import m_step
 
 
@@ -29,7 +29,7 @@ class Case:
         graph = linked(dataset, source.min_instances, source.seed, source.components)
         self.program, self.parameters = lowered(graph)
         self.engine = backend_named(backend).resolved().open(self.program)
-        order = stream(0, "rows").permutation(dataset.train.rows)
+        order = random_stream(0, "rows").permutation(dataset.train.rows)
         self.values = dataset.train.values[order]
 
     def em_point(self, rows: int, fill: float) -> tuple[float, int]:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Leaf, Product, Sum, below, children_first
 from spnc.graph.scopes import scopes
-from spnc.residuals import Forest
 
 _CANDIDATES = 8  # a link's target is one of so many nodes of the smallest fitting scopes
 

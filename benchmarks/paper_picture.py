@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from spnc.atomic import write_bytes
+from spnc.common.atomic import write_bytes
+from spnc.data.pairs import mutual_information, pair_counts
 from spnc.diagnostics import Sink
-from spnc.mutual_information import mutual_information, pair_counts
 from spnc.pipeline import compile_recipe, train_compiled
-from spnc.report.mutual_information import Comparison, picture
+from spnc.report.plots.mutual_information import Comparison, picture
 from spnc.spec.read import read_recipe
 
 # Links to one other component, after one iteration; and links to nine, after ten.

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 from benchmarks.paper_figures import DATASETS
 from benchmarks.steps import Steps
-from spnc.atomic import write_text
+from spnc.common.atomic import write_text
 from spnc.data.load import is_available
 from spnc.diagnostics import Sink
-from spnc.lock import recipe_text
 from spnc.pipeline import compile_recipe, train_compiled
-from spnc.search import search
+from spnc.runs.lock import recipe_text
+from spnc.search.grid import search
 from spnc.spec.read import read_recipe
 from spnc.spec.recipe import Recipe
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.circuits import FALLBACK, SOURCES, circuit, data_of, graph_of, lowered
+from spnc.backends.numba.layout import make_plan
+from spnc.backends.planning import planner
+from spnc.backends.planning.plan import Plan
+from spnc.backends.planning.skeleton import Skeleton
 from spnc.cli.output import table
 from spnc.data.dataset import Table
-from spnc.engine import planner
-from spnc.engine.layout import make_plan
-from spnc.engine.plan import Plan
-from spnc.engine.skeleton import Skeleton
-from spnc.program import Program
+from spnc.program.program import Program
 
 
 def operations(plan: Plan) -> int:

@@ -27,9 +27,9 @@ from benchmarks.peers import environments
 from benchmarks.peers.catalogue import PEERS
 from benchmarks.steps import Steps
 from benchmarks.workers import Contender
+from spnc.common.wording import duration
 from spnc.data.dataset import Dataset
 from spnc.registry import BACKENDS
-from spnc.wording import duration
 
 DATASETS = ("nltcs", "plants", "baudio")
 QUICK_DATASETS = ("nltcs", "plants")

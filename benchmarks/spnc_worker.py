@@ -11,10 +11,10 @@ from benchmarks.circuits import Flat, graph_of, lowered
 from benchmarks.peers.speed_protocol import DOUBLE, Circuit, Rows, serve
 from spnc.backends import Backend
 from spnc.data.dataset import Table
-from spnc.program import Parameters
+from spnc.leaves.smoothing import Smoothing
+from spnc.program.program import Parameters
+from spnc.program.score import Score
 from spnc.registry import BACKENDS
-from spnc.score import Score
-from spnc.smoothing import Smoothing
 from spnc.training.m_step import m_step
 
 

@@ -20,8 +20,8 @@ from benchmarks.best import CHECKED, FAR, SOURCES
 from benchmarks.markdown import table
 from benchmarks.paper_figures import DATASETS, TEST
 from benchmarks.runs import RESULTS, ROOT
-from spnc.atomic import write_bytes, write_text
-from spnc.report.style import COLOURS, GREY, INK, house_style, image, number
+from spnc.common.atomic import write_bytes, write_text
+from spnc.report.plots.style import COLOURS, GREY, INK, house_style, image, number
 
 BUDGET = "1min"
 _BEGIN, _END = "<!-- standing -->\n\n", "\n<!-- end of standing -->"

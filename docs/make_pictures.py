@@ -25,7 +25,7 @@ from spnc.cli import main as spnc_command
 from spnc.data.load import load
 from spnc.data.options import DataOptions
 from spnc.diagnostics import Sink
-from spnc.inspection import inspect_program
+from spnc.program.inspection import inspect_program
 
 ROOT = Path(__file__).resolve().parent.parent
 INK, GREY, BLUE, ORANGE, GREEN = "#222222", "#9a9a9a", "#2166ac", "#d9772b", "#4d9a6a"

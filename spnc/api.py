@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any
 from networkx import DiGraph
 
 from spnc import checks
-from spnc.auto.budget import DEFAULT, Budget, read_budget
-from spnc.auto.loop import auto
-from spnc.auto.start import read_start
 from spnc.checking import check_recipe
-from spnc.diagnostics import Diagnostic, InputError, Sink, in_reading_order
-from spnc.garbage import uncollected
+from spnc.common.gc_pause import gc_paused
+from spnc.diagnostics import Diagnostic, InputError, Sink, in_reading_order, read_source
 from spnc.graph.files import read_circuit
 from spnc.graph.interchange import from_networkx, from_node_link
 from spnc.graph.nodes import Graph
 from spnc.model import Model, read_model
 from spnc.pipeline import Trained, compile_recipe, lower_graph, need_backend, train_compiled
-from spnc.search import search
+from spnc.search.auto.budget import DEFAULT, Budget, read_budget
+from spnc.search.auto.loop import auto
+from spnc.search.auto.start import read_start
+from spnc.search.grid import search
 from spnc.spec.files import kind_of
 from spnc.spec.override import refuse
 from spnc.spec.read import read_recipe, recipe_from
 from spnc.spec.recipe import Recipe
-from spnc.textfile import read_source
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -122,7 +121,7 @@ def load(path: str | Path) -> Model:
     return model
 
 
-@uncollected()
+@gc_paused()
 def read_thing(
     thing: Any, sink: Sink, settings: Sequence[str] | str = ()
 ) -> Recipe | Graph | Model:

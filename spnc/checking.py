@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from spnc.data.load import is_available, load
 from spnc.diagnostics import Sink, counted
-from spnc.lock import check_lock
-from spnc.search import need_validation_rows
+from spnc.runs.lock import check_lock
+from spnc.search.grid import need_validation_rows
 from spnc.spec.recipe import Recipe
 
 

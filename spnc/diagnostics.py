@@ -13,9 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
-from spnc.wording import visible, width
+from spnc.common.text_files import UnreadableFileError, read_text
+from spnc.common.wording import visible, width
 
 Severity = Literal["error", "warning"]
 
@@ -157,6 +159,25 @@ class Sink:
         """Raise `InputError` with everything reported, if any of it is an error."""
         if self.failed:
             raise InputError(in_reading_order(self.diagnostics))
+
+
+def read_source(path: Path, sink: Sink, span: Span | None = None) -> Source | None:
+    """Return the text of a file, or None after reporting why it cannot be read (E114).
+
+    `span` is where a spec names the file.
+    """
+    try:
+        return Source(str(path), read_text(path))
+    except FileNotFoundError:
+        reason, help = "there is no such file", None
+        if path.parent.is_dir():
+            near = nearest(path.name, [p.name for p in path.parent.iterdir()])
+            help = f"did you mean `{path.parent / near}`?" if near is not None else None
+    except UnreadableFileError as error:
+        reason, help = str(error), error.help
+    where = None if span is not None else str(path)
+    sink.error("E114", f"cannot read `{path}`: {reason}", span, help=help, where=where)
+    return None
 
 
 def in_reading_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

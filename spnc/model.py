@@ -15,21 +15,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spnc import passes
-from spnc.atomic import write_bytes
 from spnc.backends import Backend, Engine
+from spnc.common.atomic import write_bytes
+from spnc.common.gc_pause import gc_paused
+from spnc.common.observer import Progress
+from spnc.common.rng import random_stream
 from spnc.data.dataset import Column, ColumnKind, Table
-from spnc.data.progress import Progress
+from spnc.data.pairs import mutual_information
 from spnc.diagnostics import Sink, counted, listed
-from spnc.garbage import uncollected
 from spnc.graph.nodes import Graph
-from spnc.lift import lift
-from spnc.lower import lower
-from spnc.mutual_information import mutual_information
-from spnc.program import LeafTable, Parameters, Program, Segment
+from spnc.program.lift import lift
+from spnc.program.lower import lower
+from spnc.program.program import LeafTable, Parameters, Program, Segment
 from spnc.queries.pairwise import pair_probabilities
 from spnc.queries.sample import sample
 from spnc.registry import BACKENDS
-from spnc.streams import stream
 
 FORMAT = "spnc-model"
 VERSION = 1
@@ -90,13 +90,13 @@ class Model:
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
                 sink.error("E505", f"`{name}` is {value!r}", help="give a whole number, 0 or more")
         sink.stop()
-        return sample(self.program, self.parameters, rows, stream(seed, "sample"))
+        return sample(self.program, self.parameters, rows, random_stream(seed, "sample"))
 
     def graph(self) -> Graph:
         """The circuit as a graph."""
         return lift(self.program, self.parameters)
 
-    @uncollected()
+    @gc_paused()
     def finished(self) -> Model:
         """The model for use, not for training: all that is equal is shared, dead edges are gone."""
         graph = passes.run(self.graph(), passes.AFTER_TRAINING, keep=False)

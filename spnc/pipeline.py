@@ -19,30 +19,28 @@ from typing import Any
 from spnc import checks, passes
 from spnc.backends import Backend
 from spnc.backends.auto import passed_over
+from spnc.common.gc_pause import gc_paused
+from spnc.common.observer import Observer, Stage
+from spnc.common.rng import random_stream
 from spnc.data.dataset import Dataset, Table
 from spnc.data.load import load
 from spnc.diagnostics import Sink
-from spnc.fitting import Fitting
-from spnc.forest import crown, grow
-from spnc.garbage import uncollected
+from spnc.forest.grow import crown, grow
+from spnc.forest.pretraining import warm_up
 from spnc.graph.nodes import Graph
-from spnc.lock import check_lock, recipe_text, versions
-from spnc.lower import lower
 from spnc.model import Model
-from spnc.outcome import Outcome
-from spnc.program import Parameters, Program
-from spnc.residuals import Linking
-from spnc.score import Score
-from spnc.shelf import Shelf
+from spnc.program.lower import lower
+from spnc.program.program import Parameters, Program
+from spnc.program.score import Score
+from spnc.residuals import LinkingTask
+from spnc.runs.lock import check_lock, recipe_text, versions
+from spnc.runs.outcome import Outcome
+from spnc.search.compile_cache import Shelf
 from spnc.spec.recipe import Recipe
-from spnc.spec.search import one_recipe_only
-from spnc.streams import stream
+from spnc.spec.search_section import one_recipe_only
 from spnc.training import OUT_OF_TIME, Enough, Fitted, State
-from spnc.warm_up import warm_up
-from spnc.watch import Watch
+from spnc.training.fit import Fitting
 
-LOWERING = "checking and lowering"
-PREPARING = "preparing the backend"  # the stage that is long only once on a machine
 Dump = Callable[[str, Graph], None]  # called with a stage's name and the graph it left
 
 
@@ -77,11 +75,11 @@ class Trained:
     tries: tuple[Outcome, ...] = ()
 
 
-@uncollected()
+@gc_paused()
 def compile_recipe(
     recipe: Recipe,
     sink: Sink,
-    watch: Watch | None = None,
+    observer: Observer | None = None,
     dump: Dump | None = None,
     shelf: Shelf | None = None,
 ) -> Compiled:
@@ -89,21 +87,21 @@ def compile_recipe(
 
     What lies on the shelf is not made again.
     """
-    watch, shelf = watch or Watch(), shelf or Shelf()
+    observer, shelf = observer or Observer(), shelf or Shelf()
     seconds: dict[str, float] = {}
     one_recipe_only(recipe, sink)
     sink.stop()
 
-    watch.stage("reading data")
+    observer.stage(Stage.DATA)
     with _timed(seconds, "data"):
-        dataset = shelf.dataset(lambda: load(recipe.data, sink, progress=watch.progress))
+        dataset = shelf.dataset(lambda: load(recipe.data, sink, progress=observer.progress))
         sink.stop()
         assert dataset is not None
         check_lock(recipe, dataset, sink)
         recipe.residual.verify(dataset, sink)
         sink.stop()
 
-    watch.stage("learning structure")
+    observer.stage(Stage.STRUCTURE)
     with _timed(seconds, "structure"):
         forest = shelf.forest(
             recipe,
@@ -113,21 +111,21 @@ def compile_recipe(
                 smoothing=recipe.smoothing,
                 seed=recipe.seed,
                 sink=sink,
-                progress=watch.progress,
+                progress=observer.progress,
             ),
         )
         sink.stop()
 
-    watch.stage("drawing residual links")
+    observer.stage(Stage.LINKS)
     with _timed(seconds, "residual"):
-        rng = stream(recipe.seed, "residual")
+        rng = random_stream(recipe.seed, "residual")
         rows, backend = dataset.distinct["train"], recipe.backend.resolved()
         warm = partial(warm_up, forest, rows, recipe.smoothing, backend)
-        task = Linking(forest, dataset, rng, sink, watch.progress, warm)
+        task = LinkingTask(forest, dataset, rng, sink, observer.progress, warm)
         forest = recipe.residual.link(task)
         sink.stop()
 
-    watch.stage(LOWERING)
+    observer.stage(Stage.LOWERING)
     with _timed(seconds, "compile"):
         graph = crown(forest)
         if dump is not None:
@@ -145,7 +143,7 @@ def need_backend(recipe: Recipe, sink: Sink) -> None:
         sink.diagnostics.append(trouble)
 
 
-@uncollected()
+@gc_paused()
 def lower_graph(
     graph: Graph, dump: Dump | None = None, *, keep: bool = True
 ) -> tuple[Program, Parameters]:
@@ -156,14 +154,14 @@ def lower_graph(
 def train_compiled(
     compiled: Compiled,
     sink: Sink,
-    watch: Watch | None = None,
+    observer: Observer | None = None,
     *,
     resume: State | None = None,
     keep: Callable[[State], None] | None = None,
 ) -> Trained:
     """Fit the parameters, finish the model, score every split. `keep` sees every iteration."""
-    trained = fit_compiled(compiled, sink, watch, resume=resume, keep=keep)
-    evaluate(trained, compiled.dataset, compiled.dataset.splits, watch)
+    trained = fit_compiled(compiled, sink, observer, resume=resume, keep=keep)
+    evaluate(trained, compiled.dataset, compiled.dataset.splits, observer)
     report_impossible_rows(trained.scores, sink)
     return trained
 
@@ -171,7 +169,7 @@ def train_compiled(
 def fit_compiled(
     compiled: Compiled,
     sink: Sink,
-    watch: Watch | None = None,
+    observer: Observer | None = None,
     *,
     resume: State | None = None,
     keep: Callable[[State], None] | None = None,
@@ -181,19 +179,19 @@ def fit_compiled(
 
     `enough` sees the history before every iteration, and may end training there.
     """
-    watch = watch or Watch()
+    observer = observer or Observer()
     recipe, distinct = compiled.recipe, compiled.dataset.distinct
     seconds = dict(compiled.seconds)
     backend, over = recipe.backend.resolved(), passed_over(recipe.backend)
 
-    watch.stage(PREPARING)
+    observer.stage(Stage.PREPARING)
     with _timed(seconds, "prepare"):
-        backend.prepare(compiled.program, watch.progress)
+        backend.prepare(compiled.program, observer.progress)
 
-    watch.stage("training")
+    observer.stage(Stage.TRAINING)
     with _timed(seconds, "train"):
         enough = enough if recipe.optimizer.cut(0) is not None else None
-        fitting = Fitting(recipe, backend, distinct, sink, watch, keep, enough)
+        fitting = Fitting(recipe, backend, distinct, sink, observer, keep, enough)
         kept = fitting.run(compiled.program, compiled.parameters, resume)
         sink.stop()
         assert kept is not None
@@ -225,11 +223,11 @@ def fit_compiled(
 
 
 def evaluate(
-    trained: Trained, dataset: Dataset, names: Iterable[str], watch: Watch | None = None
+    trained: Trained, dataset: Dataset, names: Iterable[str], observer: Observer | None = None
 ) -> None:
     """Score these splits, as far as training has not, and add that to the metrics."""
     model, splits = trained.model, trained.metrics["splits"]
-    (watch or Watch()).stage("evaluating")
+    (observer or Observer()).stage(Stage.EVALUATING)
     spent: dict[str, float] = {}
     with _timed(spent, "evaluate"):
         for name in names:

@@ -24,12 +24,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from spnc.diagnostics import Sink, Span
-
-if TYPE_CHECKING:
-    from spnc.data.dataset import Dataset
 
 T = TypeVar("T")
 
@@ -65,10 +62,10 @@ class Options:
         """What does not go together; asked for after every field was found valid."""
         yield from ()
 
-    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
+    def verify(self, dataset: Any, sink: Sink) -> None:
         """Report what does not go with the data, or with files, before anything is learned.
 
-        The data is None where it cannot be had.
+        `dataset` is a `spnc.data.dataset.Dataset`, or None where the data cannot be had.
         """
 
     def as_number(self) -> Any | None:
@@ -233,4 +230,4 @@ OPTIMIZERS: Registry[Any] = Registry("optimizer", "spnc.training.optimizers", "m
 STOPS: Registry[Any] = Registry("stopping rule", "spnc.training.stops", "rule")
 BACKENDS: Registry[Any] = Registry("backend", "spnc.backends", "name")
 LEAVES: Registry[Any] = Registry("leaf distribution", "spnc.leaves", "distribution")
-FAMILIES: Registry[Any] = Registry("family", "spnc.auto.families", "family")
+FAMILIES: Registry[Any] = Registry("family", "spnc.search.auto.families", "family")

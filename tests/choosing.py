@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import spnc
-from spnc.auto.budget import Budget
-from spnc.auto.loop import auto
-from spnc.auto.start import read_start
 from spnc.diagnostics import Sink
 from spnc.pipeline import Trained
-from spnc.run import RunFolder
-from spnc.search_folder import SearchFolder
+from spnc.runs.folder import RunFolder
+from spnc.search.auto.budget import Budget
+from spnc.search.auto.loop import auto
+from spnc.search.auto.start import read_start
+from spnc.search.journal import SearchFolder
 
 
 class Clock:

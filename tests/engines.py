@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from spnc.backends import Engine
+from spnc.backends.cupy import trouble
+from spnc.backends.cupy.engine import CupyEngine
+from spnc.backends.cupy.launches import Limits
 from spnc.data.dataset import Table
-from spnc.gpu import trouble
-from spnc.gpu.engine import CupyEngine
-from spnc.gpu.launches import Limits
 from spnc.graph.nodes import Graph
-from spnc.lower import lower
-from spnc.program import Parameters, Program
+from spnc.program.lower import lower
+from spnc.program.program import Parameters, Program
 from spnc.registry import BACKENDS
 from tests.stand_in.cupy_on_host import CupyOnHost, why_not
 

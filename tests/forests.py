@@ -9,14 +9,15 @@ import numpy as np
 from spnc.backends.numpy import NumpyBackend
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
-from spnc.forest import grow
+from spnc.forest.grow import grow
+from spnc.forest.pretraining import warm_up
 from spnc.graph.copying import copy_below
+from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Origin, Product
 from spnc.learners.extra_spn import ExtraSpn
-from spnc.residuals import Forest, Linking
-from spnc.smoothing import Smoothing
+from spnc.leaves.smoothing import Smoothing
+from spnc.residuals import LinkingTask
 from spnc.spec.recipe import Component
-from spnc.warm_up import warm_up
 from tests.circuits import random_circuit, random_columns, random_rows
 
 
@@ -42,9 +43,11 @@ def small_forest(seed: int, components: int = 3, variables: int = 5) -> tuple[Fo
     return forest, dataset
 
 
-def linking(forest: Forest, dataset: Dataset, seed: int = 0, sink: Sink | None = None) -> Linking:
+def linking(
+    forest: Forest, dataset: Dataset, seed: int = 0, sink: Sink | None = None
+) -> LinkingTask:
     """What a strategy is given."""
-    return Linking(
+    return LinkingTask(
         forest,
         dataset,
         np.random.default_rng(seed),

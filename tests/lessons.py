@@ -9,23 +9,25 @@ import numpy as np
 from spnc.data.dataset import Column, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph
-from spnc.learners import Learner, Lesson
-from spnc.smoothing import Smoothing
+from spnc.learners import Learner, LearningTask
+from spnc.leaves.smoothing import Smoothing
 
 
-def lesson_on(columns: Sequence[Column], table: Table, seed: int = 0, alpha: float = 0.1) -> Lesson:
+def lesson_on(
+    columns: Sequence[Column], table: Table, seed: int = 0, alpha: float = 0.1
+) -> LearningTask:
     """What a learner would be given."""
     rng = np.random.default_rng(seed)
-    return Lesson(tuple(columns), table, Smoothing.of(alpha), rng, Builder(columns), Sink())
+    return LearningTask(tuple(columns), table, Smoothing.of(alpha), rng, Builder(columns), Sink())
 
 
 def learn(
     learner: Learner, columns: Sequence[Column], table: Table, seed: int = 0, alpha: float = 0.1
 ) -> Graph:
     """The component that it learns."""
-    lesson = lesson_on(columns, table, seed, alpha)
-    lesson.builder.graph.graph["root"] = learner.learn(lesson)
-    return lesson.builder.graph
+    task = lesson_on(columns, table, seed, alpha)
+    task.builder.graph.graph["root"] = learner.learn(task)
+    return task.builder.graph
 
 
 def binary(count: int) -> list[Column]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from spnc.cli import main
 from spnc.graph.nodes import Graph
-from spnc.lower import lower
 from spnc.model import Model
+from spnc.program.lower import lower
 from spnc.registry import BACKENDS
 
 VOID = {"br", "hr", "img", "input", "link", "meta"}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
+from spnc.common.arrays import Floats
+from spnc.common.observer import Progress
 from spnc.data.dataset import Table
-from spnc.data.progress import Progress
 from spnc.diagnostics import Diagnostic
-from spnc.program import Floats, Parameters, Program
-from spnc.score import Counts, Score
+from spnc.program.program import Parameters, Program
+from spnc.program.score import Counts, Score
 
 
 class Engine(Protocol):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from spnc.backends import Backend, Engine
-from spnc.data.progress import Progress
+from spnc.common.observer import Progress
 from spnc.diagnostics import Diagnostic
-from spnc.program import Program
+from spnc.program.program import Program
 from spnc.registry import BACKENDS, Options
 
 
@@ -39,7 +39,7 @@ class Auto(Options):
 
 def passed_over(backend: Backend) -> Diagnostic | None:
     """Why `auto` leaves the GPU out, where there is a driver or CuPy; None if all is as meant."""
-    from spnc.gpu import trouble
+    from spnc.backends.cupy import trouble
 
     if not isinstance(backend, Auto) or not (trouble.is_installed() or trouble.driver_found()):
         return None

@@ -17,12 +17,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from spnc.common.arrays import Floats, Ints
+from spnc.common.observer import Progress
 from spnc.data.dataset import Table
-from spnc.data.progress import Progress
 from spnc.diagnostics import Diagnostic
-from spnc.program import Floats, Ints, Parameters, Program, Segment
+from spnc.program.program import Parameters, Program, Segment
+from spnc.program.score import Counts, Score
 from spnc.registry import BACKENDS, Options, option
-from spnc.score import Counts, Score
 
 
 @BACKENDS.register("numpy")

@@ -21,8 +21,8 @@ from spnc.checks import (
 )
 from spnc.checks.proof import STANDS_FOR, is_plainly_valid
 from spnc.checks.view import View
+from spnc.common.gc_pause import gc_paused
 from spnc.diagnostics import Sink
-from spnc.garbage import uncollected
 from spnc.graph.nodes import Graph
 
 ALL: tuple[Callable[[View], None], ...] = (
@@ -38,7 +38,7 @@ ALL: tuple[Callable[[View], None], ...] = (
 )
 
 
-@uncollected()
+@gc_paused()
 def check(graph: Graph, sink: Sink) -> None:
     """Report everything that keeps the graph from being a valid circuit."""
     if len(graph) == 0:

@@ -27,7 +27,7 @@ from spnc.checks import (
 from spnc.data.dataset import Column
 from spnc.graph.flat import Flat
 from spnc.graph.nodes import Graph, Leaf, Node, Sum, children, flat, payloads
-from spnc.smoothing import SUM_TOLERANCE
+from spnc.leaves.smoothing import SUM_TOLERANCE
 
 # A check that is not among these is always asked.
 STANDS_FOR = (

@@ -8,7 +8,7 @@ from spnc.checks.view import View
 from spnc.diagnostics import listed
 from spnc.graph.assemble import as_number
 from spnc.graph.nodes import Product, Sum
-from spnc.smoothing import SUM_TOLERANCE
+from spnc.leaves.smoothing import SUM_TOLERANCE
 
 
 def check(view: View) -> None:

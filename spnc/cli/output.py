@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from spnc.common.wording import visible, width
 from spnc.diagnostics import Diagnostic, Sink, render
-from spnc.wording import visible, width
 
 
 def complain(diagnostics: Iterable[Diagnostic]) -> None:

@@ -7,23 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from spnc.watch import Watch
-from spnc.wording import clipped, visible
+from spnc.common.observer import Observer, Stage
+from spnc.common.wording import clipped, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-    from spnc.training import Optimizer, Record
 
 _BESIDE_TRIES = 60  # columns that the rest of a try's line takes
 _SHARE_FROM = 10_000  # of so many things, bytes for example, the share done is shown
 
 
 @contextmanager
-def watching(quiet: bool) -> Iterator[Watch]:
-    """A watch that shows progress on the error stream, if that is a terminal and not `quiet`."""
+def observing(quiet: bool) -> Iterator[Observer]:
+    """A observer that shows progress on the error stream, if that is a terminal and not `quiet`."""
     if quiet or not sys.stderr.isatty():
-        yield Watch()
+        yield Observer()
         return
     from rich.console import Console
     from rich.progress import (
@@ -45,10 +43,10 @@ def watching(quiet: bool) -> Iterator[Watch]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield _LiveWatch(progress)
+        yield _LiveObserver(progress)
 
 
-class _LiveWatch(Watch):
+class _LiveObserver(Observer):
     """Shows the present stage, how far it is, and the training curve in numbers."""
 
     def __init__(self, progress: Progress) -> None:
@@ -56,8 +54,9 @@ class _LiveWatch(Watch):
         self._task: Any = None
         self._tries: Any = None
 
-    def stage(self, title: str) -> None:
+    def stage(self, stage: Stage | str) -> None:
         """A new stage begins: its line replaces the last one's."""
+        title = stage.value if isinstance(stage, Stage) else stage
         if self._task is not None:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(_plain(title), total=None, note="", limit="")
@@ -98,18 +97,16 @@ class _LiveWatch(Watch):
         line = _plain(f"{mark} {number:3}  {valid:10.4f}  {what}")
         self._progress.console.print(line, highlight=False)
 
-    def training(self, optimizer: Optimizer) -> None:
+    def training(self, max_iterations: int | None) -> None:
         """Training begins, with as many steps as the optimiser allows; it may well stop before."""
-        total = getattr(optimizer, "max_iterations", None)
-        self._progress.update(self._task, total=total, completed=0, limit="left ≤")
+        self._progress.update(self._task, total=max_iterations, completed=0, limit="left ≤")
 
-    def iteration(self, record: Record, best_iteration: int) -> None:
+    def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
         """Training has come this far."""
-        note = f"{record.iteration}: train {record.train:.4f}"
-        if record.valid is not None:
-            best = "*" if record.iteration == best_iteration else " "
-            note += f" valid {record.valid:.4f}{best}"
-        self._progress.update(self._task, completed=record.iteration, note=note)
+        note = f"{number}: train {train:.4f}"
+        if valid is not None:
+            note += f" valid {valid:.4f}{'*' if is_best else ' '}"
+        self._progress.update(self._task, completed=number, note=note)
 
 
 def _plain(text: str) -> str:

@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spnc.atomic import write_bytes
+from spnc.common.atomic import write_bytes
+from spnc.common.observer import Progress
 from spnc.data.dataset import SPLITS
 from spnc.data.debd_hashes import DEBD_SHA256
 from spnc.data.download import DownloadError, download
 from spnc.data.files import read_bytes
-from spnc.data.progress import Progress
 from spnc.data.raw import FileReport, RawTable
 from spnc.data.text import parse_text
 from spnc.diagnostics import Sink, Span, did_you_mean

@@ -6,7 +6,7 @@ import http.client
 import urllib.error
 import urllib.request
 
-from spnc.data.progress import Progress
+from spnc.common.observer import Progress
 
 _CHUNK = 1 << 16
 _TIMEOUT_SECONDS = 30.0

@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from spnc.common.observer import Progress
 from spnc.data.arrays import WHOLE, parse_npy, parse_npz
 from spnc.data.options import MISSING
-from spnc.data.progress import Progress
 from spnc.data.raw import FileReport, Header, RawTable
 from spnc.data.text import parse_text
 from spnc.diagnostics import Sink, Span, nearest

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.common.observer import Progress
 from spnc.data.arrays import WHOLE
 from spnc.data.columns import typed_columns, warn_of_dull_columns
 from spnc.data.dataset import SPLITS, Column, Dataset, Table
 from spnc.data.debd import is_local
 from spnc.data.files import read_file
 from spnc.data.options import MISSING, DataOptions
-from spnc.data.progress import Progress
 from spnc.data.raw import Header, RawTable
-from spnc.data.sources import SCHEMES, Found, file_path, read_source, split_scheme
+from spnc.data.sources import SCHEMES, Found, file_path, read_tables, split_scheme
 from spnc.diagnostics import Sink
 
 __all__ = ["Progress", "is_available", "load", "load_table"]
@@ -31,7 +31,7 @@ def load(
     if options.source is None:
         found = _load_files(options, sink, progress)
     else:
-        found = read_source(
+        found = read_tables(
             options.source,
             sink,
             base=options.base("source"),
@@ -76,7 +76,7 @@ def load_table(
     the data must have the same columns (E307) and only their states (E308); otherwise the
     columns are inferred.
     """
-    found = read_source(
+    found = read_tables(
         source, sink, header=header, missing=missing, offline=offline, progress=progress
     )
     if found is None:

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from spnc.common.observer import Progress
 from spnc.data.arrays import WHOLE
 from spnc.data.cells import ends_inside_a_cell, records
 from spnc.data.columns import typed_columns
 from spnc.data.dataset import PIECE_CELLS, Column, Table
 from spnc.data.files import TEXT_TYPES, file_type
-from spnc.data.progress import Progress
 from spnc.data.raw import FileReport, Header, RawTable
 from spnc.data.text import (
     BYTE_ORDER_MARK,

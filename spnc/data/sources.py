@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from spnc.common.observer import Progress
 from spnc.data.arrays import WHOLE
 from spnc.data.builtin import BUILTINS
 from spnc.data.debd import read_debd
 from spnc.data.files import read_file
 from spnc.data.options import MISSING
-from spnc.data.progress import Progress
 from spnc.data.raw import Header, RawTable
 from spnc.diagnostics import Sink, Span, did_you_mean, nearest
 
@@ -53,7 +53,7 @@ def file_path(source: str, base: Path) -> Path:
     return base / source
 
 
-def read_source(
+def read_tables(
     source: str,
     sink: Sink,
     *,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from spnc.common.observer import Progress
 from spnc.data.arrays import WHOLE
 from spnc.data.dataset import Column, Table
 from spnc.data.load import load_table
 from spnc.data.options import MISSING
 from spnc.data.pieces import PiecewiseError, read_pieces
-from spnc.data.progress import Progress
 from spnc.data.raw import Header
 from spnc.data.sources import file_path, split_scheme
 from spnc.diagnostics import Sink

@@ -14,9 +14,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from spnc.common.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)

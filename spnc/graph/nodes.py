@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
+from spnc.common.gc_pause import gc_paused
 from spnc.diagnostics import Span
-from spnc.garbage import uncollected
 from spnc.graph.flat import Flat
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Builder:
         )
         return first
 
-    @uncollected()
+    @gc_paused()
     def copy(self) -> Builder:
         """The same nodes and edges, in the same order, to be changed without changing these."""
         made = copy(self)

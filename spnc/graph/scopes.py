@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from spnc.bits import members
+from spnc.common.column_sets import members
 from spnc.graph.nodes import Graph, Leaf, children, payloads
 
 if TYPE_CHECKING:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
+from spnc.common.observer import Progress, silent
 from spnc.data.dataset import Column, Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder
-from spnc.smoothing import Smoothing
-
-Progress = Callable[[str, int, int | None], None]
-
-
-def silent(label: str, done: int, total: int | None) -> None:
-    """Shows nothing."""
-    del label, done, total
+from spnc.leaves.smoothing import Smoothing
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class LearningTask:
     """What a learner is given: the training rows, the prior, its own random stream."""
 
     columns: tuple[Column, ...]
@@ -44,6 +37,6 @@ class Learner(Protocol):
         """Report what does not go with the data, or with files, before anything is learned."""
         ...
 
-    def learn(self, lesson: Lesson) -> int | None:
+    def learn(self, task: LearningTask) -> int | None:
         """Add a circuit over all columns; answer its root, or None if a problem was reported."""
         ...

@@ -22,18 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.data.dataset import Table
+from spnc.data.pairs import PairCounts, mutual_information, pair_counts
 from spnc.graph.nodes import Leaf
-from spnc.learners import Lesson
-from spnc.learners.clustering import thread_pools
-from spnc.learners.leaf_fit import Block, leaf_class
-from spnc.learners.sketch import Hook, Sketch
-from spnc.mutual_information import (
-    PairCounts,
-    maximum_spanning_tree,
-    mutual_information,
-    pair_counts,
-    perturbed,
-)
+from spnc.learners import LearningTask
+from spnc.learners.support.clustering import thread_pools
+from spnc.learners.support.leaf_fit import Block, leaf_class
+from spnc.learners.support.sketch import Hook, Sketch
+from spnc.learners.support.trees import maximum_spanning_tree, perturbed
 from spnc.registry import LEARNERS, Options, option
 
 Leaves = Literal["factorised", "chow-liu"]
@@ -51,38 +46,38 @@ class ChowLiu(Options):
         min=0,
     )
 
-    def learn(self, lesson: Lesson) -> int:
+    def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns; answer its root."""
-        table = lesson.table
+        table = task.table
         whole = Block(
-            np.arange(table.rows), np.arange(len(lesson.columns)), float(table.weights.sum())
+            np.arange(table.rows), np.arange(len(task.columns)), float(table.weights.sum())
         )
-        sketch = Sketch(lesson)
+        sketch = Sketch(task)
         with thread_pools().limit(limits=1):
-            draw_tree(sketch, lesson, None, whole, noise=self.noise)
+            draw_tree(sketch, task, None, whole, noise=self.noise)
         return sketch.build()
 
 
 def draw_leaves(
-    sketch: Sketch, lesson: Lesson, hook: Hook | None, block: Block, leaves: Leaves
+    sketch: Sketch, task: LearningTask, hook: Hook | None, block: Block, leaves: Leaves
 ) -> None:
     """What a slice of data ends as: its columns as if independent, or a Chow-Liu tree of them."""
     if leaves == "chow-liu":
-        draw_tree(sketch, lesson, hook, block)
+        draw_tree(sketch, task, hook, block)
     else:
         sketch.leaves(hook, block)
 
 
-def slice_counts(lesson: Lesson, block: Block) -> PairCounts:
+def slice_counts(task: LearningTask, block: Block) -> PairCounts:
     """The pairs of a slice's columns, counted over its rows."""
-    values = lesson.table.values[np.ix_(block.rows, block.columns)]
-    columns = [lesson.columns[c] for c in block.columns.tolist()]
-    return pair_counts(columns, Table(values, lesson.table.weights[block.rows]))
+    values = task.table.values[np.ix_(block.rows, block.columns)]
+    columns = [task.columns[c] for c in block.columns.tolist()]
+    return pair_counts(columns, Table(values, task.table.weights[block.rows]))
 
 
 def draw_tree(
     sketch: Sketch,
-    lesson: Lesson,
+    task: LearningTask,
     hook: Hook | None,
     block: Block,
     *,
@@ -93,14 +88,14 @@ def draw_tree(
     if len(block.columns) == 1:
         sketch.leaves(hook, block)
         return
-    pairs = pairs if pairs is not None else slice_counts(lesson, block)
-    information = mutual_information(pairs, lesson.smoothing.leaves)
+    pairs = pairs if pairs is not None else slice_counts(task, block)
+    information = mutual_information(pairs, task.smoothing.leaves)
     # From the column that says most about all others: the tree is less deep from there.
     root = int(np.argmax(information.sum(axis=1)))
     below: list[list[int]] = [[] for _ in block.columns]
-    for parent, child in maximum_spanning_tree(perturbed(information, noise, lesson.rng), root):
+    for parent, child in maximum_spanning_tree(perturbed(information, noise, task.rng), root):
         below[parent].append(child)
-    _Tree(sketch, lesson, block, pairs, below).draw(hook, root)
+    _Tree(sketch, task, block, pairs, below).draw(hook, root)
 
 
 class _Tree:
@@ -109,12 +104,12 @@ class _Tree:
     def __init__(
         self,
         sketch: Sketch,
-        lesson: Lesson,
+        task: LearningTask,
         block: Block,
         pairs: PairCounts,
         below: Sequence[Sequence[int]],
     ) -> None:
-        self._sketch, self._lesson, self._block = sketch, lesson, block
+        self._sketch, self._lesson, self._block = sketch, task, block
         self._pairs, self._below = pairs, below
 
     def draw(self, hook: Hook | None, root: int) -> None:

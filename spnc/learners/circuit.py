@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from spnc import checks
 from spnc.data.dataset import Column, Dataset
-from spnc.diagnostics import Sink, listed
+from spnc.diagnostics import Sink, listed, read_source
 from spnc.graph.copying import copy_below
 from spnc.graph.files import read_circuit
 from spnc.graph.nodes import Graph, find_root
-from spnc.learners import Lesson
+from spnc.learners import LearningTask
 from spnc.model import read_model
 from spnc.registry import LEARNERS, Options, option
-from spnc.textfile import read_source
 
 
 @LEARNERS.register("circuit")
@@ -26,15 +25,15 @@ class Circuit(Options):
         doc="a circuit: .spn in the language, .json in node-link form, or a model: .spnc", path=True
     )
 
-    def learn(self, lesson: Lesson) -> int | None:
+    def learn(self, task: LearningTask) -> int | None:
         """Add a copy of the circuit; answer its root, or None if it does not fit the data."""
-        graph = self.read(lesson.sink)
-        if graph is None or not self.fits(graph, lesson.columns, lesson.sink):
+        graph = self.read(task.sink)
+        if graph is None or not self.fits(graph, task.columns, task.sink):
             return None
-        position = {c.name: i for i, c in enumerate(lesson.columns)}
+        position = {c.name: i for i, c in enumerate(task.columns)}
         variables = {i: position[c.name] for i, c in enumerate(graph.graph["columns"])}
         root = find_root(graph)
-        return copy_below(lesson.builder, graph, root, variables)[root]
+        return copy_below(task.builder, graph, root, variables)[root]
 
     def verify(self, dataset: Dataset | None, sink: Sink) -> None:
         """Whether there is a circuit in the file, and one for the data's columns."""

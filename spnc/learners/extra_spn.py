@@ -22,11 +22,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from spnc.learners import Lesson
+from spnc.learners import LearningTask
 from spnc.learners.chow_liu import Leaves, draw_leaves
-from spnc.learners.clustering import kmeans, parts_by_label
-from spnc.learners.leaf_fit import Block, Indices
-from spnc.learners.sketch import Hook, Sketch
+from spnc.learners.support.clustering import kmeans, parts_by_label
+from spnc.learners.support.leaf_fit import Block, Indices
+from spnc.learners.support.sketch import Hook, Sketch
 from spnc.registry import LEARNERS, Conflict, Options, option
 
 
@@ -75,25 +75,25 @@ class ExtraSpn(Options):
                 "`gamma` draws `min_instances` at random; keep one of them",
             )
 
-    def learn(self, lesson: Lesson) -> int:
+    def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns; answer its root."""
-        table = lesson.table
+        table = task.table
         mu = self.min_instances
         if mu is None:
             assert self.gamma is not None
-            mu = int(lesson.rng.integers(1, max(1, int(table.rows / self.gamma)) + 1))
+            mu = int(task.rng.integers(1, max(1, int(table.rows / self.gamma)) + 1))
 
-        sketch = Sketch(lesson)
-        everything = np.arange(len(lesson.columns))
+        sketch = Sketch(task)
+        everything = np.arange(len(task.columns))
         whole = Block(np.arange(table.rows), everything, float(table.weights.sum()))
         stack: list[tuple[Block, Hook | None]] = [(whole, None)]
         while stack:
             block, hook = stack.pop()
             split = None
             if len(block.columns) > 1 and len(block.rows) >= mu:
-                split = self._split(block, lesson)
+                split = self._split(block, task)
             if split is None:
-                draw_leaves(sketch, lesson, hook, block, self.leaves)
+                draw_leaves(sketch, task, hook, block, self.leaves)
             elif split.is_rows:
                 hooks = sketch.sum(hook, [part.weight for part in split.parts])
                 stack += zip(split.parts, hooks, strict=True)
@@ -102,9 +102,9 @@ class ExtraSpn(Options):
                 stack += [(part, below) for part in split.parts]
         return sketch.build()
 
-    def _split(self, block: Block, lesson: Lesson) -> _Split | None:
+    def _split(self, block: Block, task: LearningTask) -> _Split | None:
         """Columns and rows are tried in turn; None if the slice is to be factorised."""
-        rng, weights = lesson.rng, lesson.table.weights
+        rng, weights = task.rng, task.table.weights
         rows_failed = False
         while True:
             if rng.random() >= self.beta:
@@ -112,24 +112,24 @@ class ExtraSpn(Options):
                 return _Split(False, [Block(block.rows, c, block.weight) for c in columns])
             if rows_failed and self.when_both_fail == "factorise":
                 return None
-            parts = self._split_rows(block, lesson)
+            parts = self._split_rows(block, task)
             if parts is not None:
                 return _Split(
                     True, [Block(p, block.columns, float(weights[p].sum())) for p in parts]
                 )
             rows_failed = True
 
-    def _split_rows(self, block: Block, lesson: Lesson) -> list[Indices] | None:
+    def _split_rows(self, block: Block, task: LearningTask) -> list[Indices] | None:
         """Parts of the slice's rows, or None if the split failed."""
         if len(block.rows) < 2:
             return None
         if self.rows == "random":
-            if lesson.rng.random() < self.beta:
+            if task.rng.random() < self.beta:
                 return None
-            return _random_parts(block.rows, self.clusters, lesson.rng)
-        values = np.ascontiguousarray(lesson.table.values[np.ix_(block.rows, block.columns)])
-        weights = lesson.table.weights[block.rows]
-        parts = parts_by_label(block.rows, kmeans(values, weights, self.clusters, lesson.rng))
+            return _random_parts(block.rows, self.clusters, task.rng)
+        values = np.ascontiguousarray(task.table.values[np.ix_(block.rows, block.columns)])
+        weights = task.table.weights[block.rows]
+        parts = parts_by_label(block.rows, kmeans(values, weights, self.clusters, task.rng))
         return parts if len(parts) > 1 else None
 
 

@@ -37,20 +37,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from spnc.common.arrays import Floats
 from spnc.graph.nodes import Leaf, Node, Product, Sum
-from spnc.learners import Lesson
-from spnc.learners.random_start import (
-    Floats,
+from spnc.learners import LearningTask
+from spnc.learners.support.random_start import (
     StartingLeaves,
     random_rows,
     shared_out,
     starting_weights,
 )
-from spnc.mutual_information import (
-    maximum_spanning_tree,
-    perturbed,
-    shared_information,
-)
+from spnc.learners.support.trees import maximum_spanning_tree, perturbed, shared_information
 from spnc.registry import LEARNERS, Options, option
 
 PULL = 0.5  # of a leaf towards its state's training row
@@ -82,13 +78,13 @@ class HiddenChowLiu(Options):
         0.5, "the part of all weights that begins between equal states", min=0, below=1
     )
 
-    def learn(self, lesson: Lesson) -> int:
+    def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns; answer its root."""
-        tree = self.tree(lesson)
-        picks = random_rows(lesson.table, self.states, lesson.rng)
-        leaves = StartingLeaves(lesson, PULL)
-        above, weights = self._shares(tree, lesson)
-        origin, numbers = lesson.builder.origin, range(self.states)
+        tree = self.tree(task)
+        picks = random_rows(task.table, self.states, task.rng)
+        leaves = StartingLeaves(task, PULL)
+        above, weights = self._shares(tree, task)
+        origin, numbers = task.builder.origin, range(self.states)
         nodes: list[Node] = []
         edges: list[tuple[int, int, float | None]] = []
         sums: dict[int, int] = {}  # the first sum over each column's states
@@ -111,24 +107,26 @@ class HiddenChowLiu(Options):
                 for s, row in enumerate(weights[column].tolist())
                 for t, weight in enumerate(row)
             ]
-        return lesson.builder.extend(nodes, edges) + sums[tree.order[0]]
+        return task.builder.extend(nodes, edges) + sums[tree.order[0]]
 
-    def _shares(self, tree: Tree, lesson: Lesson) -> tuple[dict[int, Floats], dict[int, Floats]]:
+    def _shares(
+        self, tree: Tree, task: LearningTask
+    ) -> tuple[dict[int, Floats], dict[int, Floats]]:
         """For each column: the rows behind the sums over its states, and the weights of these."""
-        above = {tree.order[0]: np.array([lesson.table.weights.sum()])}
+        above = {tree.order[0]: np.array([task.table.weights.sum()])}
         weights: dict[int, Floats] = {}
         for column in tree.order:
             weights[column] = starting_weights(
-                above[column], self.states, CONCENTRATION, lesson, self.stay
+                above[column], self.states, CONCENTRATION, task, self.stay
             )
             rows = shared_out(above[column], weights[column])
             above.update(dict.fromkeys(tree.below[column], rows))
         return above, weights
 
-    def tree(self, lesson: Lesson) -> Tree:
+    def tree(self, task: LearningTask) -> Tree:
         """The tree of most mutual information after noise, hung from its root."""
-        columns, rng = lesson.columns, lesson.rng
-        affinity = shared_information(columns, lesson.table, lesson.smoothing.leaves)
+        columns, rng = task.columns, task.rng
+        affinity = shared_information(columns, task.table, task.smoothing.leaves)
         edges = maximum_spanning_tree(perturbed(affinity, self.noise, rng))
         root = _centre(edges) if self.root == "centre" else int(rng.integers(len(columns)))
         return _hung_from(root, edges)

@@ -20,12 +20,12 @@ from typing import Literal
 
 import numpy as np
 
-from spnc.learners import Lesson
+from spnc.learners import LearningTask
 from spnc.learners.chow_liu import Leaves, draw_tree, slice_counts
-from spnc.learners.clustering import HardEm, kmeans, parts_by_label, thread_pools
-from spnc.learners.independence import g_test, groups
-from spnc.learners.leaf_fit import Block, Indices
-from spnc.learners.sketch import Hook, Sketch
+from spnc.learners.support.clustering import HardEm, kmeans, parts_by_label, thread_pools
+from spnc.learners.support.independence import g_test, groups
+from spnc.learners.support.leaf_fit import Block, Indices
+from spnc.learners.support.sketch import Hook, Sketch
 from spnc.registry import LEARNERS, Conflict, Options, option
 
 
@@ -76,59 +76,59 @@ class LearnSpn(Options):
                     name, f"`rows: em` needs a `{name}`", f"drop `{name}` for its default"
                 )
 
-    def learn(self, lesson: Lesson) -> int:
+    def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns; answer its root."""
-        table = lesson.table.distinct()
+        table = task.table.distinct()
         some = table.weights > 0.0
         if some.any() and not some.all():
             table = type(table)(table.values[some], table.weights[some])
-        lesson = replace(lesson, table=table)
-        sketch = Sketch(lesson)
-        everything = np.arange(len(lesson.columns))
+        task = replace(task, table=table)
+        sketch = Sketch(task)
+        everything = np.arange(len(task.columns))
         whole = Block(np.arange(table.rows), everything, float(table.weights.sum()))
         stack: list[tuple[Block, Hook | None]] = [(whole, None)]
         with thread_pools().limit(limits=1):
             while stack:
-                stack += self._grow(sketch, lesson, *stack.pop())
+                stack += self._grow(sketch, task, *stack.pop())
         return sketch.build()
 
     def _grow(
-        self, sketch: Sketch, lesson: Lesson, block: Block, hook: Hook | None
+        self, sketch: Sketch, task: LearningTask, block: Block, hook: Hook | None
     ) -> list[tuple[Block, Hook | None]]:
         """Draw what a slice becomes; answer the slices that are still to be drawn below it."""
         small = block.weight < self.min_instances or len(block.rows) < 2
         if len(block.columns) == 1 or (small and self.leaves == "factorised"):
             sketch.leaves(hook, block)
             return []
-        pairs = slice_counts(lesson, block)
+        pairs = slice_counts(task, block)
         parts = groups(g_test(pairs, self.independence))
         if len(parts) > 1:
             below = sketch.product(hook, block.weight)
             return [(Block(block.rows, block.columns[p], block.weight), below) for p in parts]
-        clusters = [] if small else self._cluster(lesson, block)
+        clusters = [] if small else self._cluster(task, block)
         if len(clusters) > 1:
-            weights = [float(lesson.table.weights[rows].sum()) for rows in clusters]
+            weights = [float(task.table.weights[rows].sum()) for rows in clusters]
             hooks = sketch.sum(hook, weights)
             return [
                 (Block(rows, block.columns, weight), below)
                 for rows, weight, below in zip(clusters, weights, hooks, strict=True)
             ]
         if self.leaves == "chow-liu":
-            draw_tree(sketch, lesson, hook, block, pairs=pairs)
+            draw_tree(sketch, task, hook, block, pairs=pairs)
         else:
             sketch.leaves(hook, block)
         return []
 
-    def _cluster(self, lesson: Lesson, block: Block) -> list[Indices]:
+    def _cluster(self, task: LearningTask, block: Block) -> list[Indices]:
         """The slice's rows in clusters, one or several."""
-        values = np.ascontiguousarray(lesson.table.values[np.ix_(block.rows, block.columns)])
-        weights = lesson.table.weights[block.rows]
+        values = np.ascontiguousarray(task.table.values[np.ix_(block.rows, block.columns)])
+        weights = task.table.weights[block.rows]
         if self.rows == "em":
             assert self.penalty is not None
             assert self.restarts is not None
-            columns = [lesson.columns[c] for c in block.columns.tolist()]
+            columns = [task.columns[c] for c in block.columns.tolist()]
             method = HardEm(penalty=self.penalty, most=self.clusters, restarts=self.restarts)
-            labels = method.labels(columns, values, weights, lesson.rng)
+            labels = method.labels(columns, values, weights, task.rng)
         else:
-            labels = kmeans(values, weights, self.clusters, lesson.rng)
+            labels = kmeans(values, weights, self.clusters, task.rng)
         return parts_by_label(block.rows, labels)

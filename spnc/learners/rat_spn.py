@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spnc.common.arrays import Floats
 from spnc.graph.nodes import Leaf, Node, Product, Sum
-from spnc.learners import Lesson
-from spnc.learners.random_start import (
-    Floats,
+from spnc.learners import LearningTask
+from spnc.learners.support.random_start import (
     StartingLeaves,
     random_rows,
     shared_out,
@@ -52,13 +52,13 @@ class RatSpn(Options):
     sums: int = option(8, "how many sums each inner region has", min=1)
     inputs: int = option(8, "how many products of leaves each leaf region has", min=1)
 
-    def learn(self, lesson: Lesson) -> int:
+    def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns; answer its root."""
-        everything = tuple(range(len(lesson.columns)))
+        everything = tuple(range(len(task.columns)))
         regions: Regions = {}
         for _ in range(self.repetitions):
-            cut(regions, everything, self.splits, lesson.rng)
-        return _Circuit(self, lesson, regions).build()
+            cut(regions, everything, self.splits, task.rng)
+        return _Circuit(self, task, regions).build()
 
 
 def cut(regions: Regions, whole: Region, splits: int, rng: np.random.Generator) -> None:
@@ -79,8 +79,8 @@ def cut(regions: Regions, whole: Region, splits: int, rng: np.random.Generator) 
 class _Circuit:
     """The nodes of a region graph: first how many rows stand behind each, then the nodes."""
 
-    def __init__(self, options: RatSpn, lesson: Lesson, regions: Regions) -> None:
-        self.options, self.lesson, self.regions = options, lesson, regions
+    def __init__(self, options: RatSpn, task: LearningTask, regions: Regions) -> None:
+        self.options, self.task, self.regions = options, task, regions
         # Smaller regions first, so that every region stands after those it is made of.
         self.order = sorted(regions, key=lambda region: (len(region), region))
         self.root = self.order[-1]
@@ -96,7 +96,7 @@ class _Circuit:
     def build(self) -> int:
         """Add all nodes to the forest; answer the root."""
         rows, weights = self._shares()
-        leaves = StartingLeaves(self.lesson, PULL)
+        leaves = StartingLeaves(self.task, PULL)
         first: dict[Region, int] = {}  # node of each region
         for region in self.order:
             below = shared_out(rows[region], weights[region]) if region in weights else rows[region]
@@ -107,12 +107,12 @@ class _Circuit:
             first[region] = parts if region not in weights else len(self.nodes)
             if region in weights:
                 self._sums(parts, rows[region], weights[region])
-        return self.lesson.builder.extend(self.nodes, self.edges) + first[self.root]
+        return self.task.builder.extend(self.nodes, self.edges) + first[self.root]
 
     def _shares(self) -> tuple[dict[Region, Floats], dict[Region, Floats]]:
         """From the root down: the rows behind each region's nodes, and the weights of its sums."""
         rows = {region: np.zeros(self.width(region)) for region in self.order}
-        rows[self.root][:] = self.lesson.table.weights.sum()
+        rows[self.root][:] = self.task.table.weights.sum()
         weights: dict[Region, Floats] = {}
         for region in reversed(self.order):
             shapes = [(self.width(a), self.width(b)) for a, b in self.regions[region]]
@@ -121,7 +121,7 @@ class _Circuit:
                 if region != self.root:
                     continue
                 fan = self.options.inputs  # a single column: a sum over leaves
-            weights[region] = starting_weights(rows[region], fan, CONCENTRATION, self.lesson)
+            weights[region] = starting_weights(rows[region], fan, CONCENTRATION, self.task)
             below, start = shared_out(rows[region], weights[region]), 0
             for (one, other), shape in zip(self.regions[region], shapes, strict=True):
                 stop = start + shape[0] * shape[1]
@@ -134,7 +134,7 @@ class _Circuit:
     def _products(self, partitions: list[Partition], first: dict[Region, int], rows: Floats) -> int:
         """A product for each pair of nodes of each partition's halves; answer the first."""
         begin = number = len(self.nodes)
-        self.nodes += [Product(r, self.lesson.builder.origin) for r in rows.tolist()]
+        self.nodes += [Product(r, self.task.builder.origin) for r in rows.tolist()]
         for one, other in partitions:
             for a in range(first[one], first[one] + self.width(one)):
                 for b in range(first[other], first[other] + self.width(other)):
@@ -144,8 +144,8 @@ class _Circuit:
 
     def _inputs(self, region: Region, leaves: StartingLeaves, rows: Floats) -> int:
         """The input distributions of a leaf region, each near a training row; answer the first."""
-        origin, each = self.lesson.builder.origin, rows.tolist()
-        picks = random_rows(self.lesson.table, len(each), self.lesson.rng)
+        origin, each = self.task.builder.origin, rows.tolist()
+        picks = random_rows(self.task.table, len(each), self.task.rng)
         begin = len(self.nodes)
         for v in region:
             made = zip(leaves.over(v, picks), each, strict=True)
@@ -164,7 +164,7 @@ class _Circuit:
     def _sums(self, parts: int, rows: Floats, weights: Floats) -> None:
         """Sums over all the parts, of which this is the first."""
         number = len(self.nodes)
-        self.nodes += [Sum(r, self.lesson.builder.origin) for r in rows.tolist()]
+        self.nodes += [Sum(r, self.task.builder.origin) for r in rows.tolist()]
         self.edges += [
             (number + s, parts + t, weight)
             for s, row in enumerate(weights.tolist())

@@ -9,12 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from spnc.common.arrays import Floats
 from spnc.data.dataset import Column, ColumnKind
-
-Floats = NDArray[np.float64]
 
 
 class Distribution(Protocol):

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from spnc import smoothing
+from spnc.common.arrays import Floats
 from spnc.data.dataset import Column, ColumnKind
-from spnc.leaves import Floats
+from spnc.leaves import smoothing
 from spnc.registry import LEAVES
 
 

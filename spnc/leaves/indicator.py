@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from spnc.common.arrays import Floats
 from spnc.data.dataset import Column, ColumnKind
-from spnc.leaves import Floats
 from spnc.registry import LEAVES
 
 

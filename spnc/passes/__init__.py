@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spnc.garbage import uncollected
+from spnc.common.gc_pause import gc_paused
 from spnc.graph.nodes import Graph
 from spnc.passes.merge import merge_products, merge_sums
 from spnc.passes.prune import prune
@@ -35,7 +35,7 @@ AFTER_TRAINING: dict[str, Pass] = {
 }
 
 
-@uncollected()
+@gc_paused()
 def run(
     graph: Graph,
     passes: dict[str, Pass],

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.backends import Engine
+from spnc.common.arrays import Floats
+from spnc.common.observer import Progress
 from spnc.data.dataset import PIECE_CELLS, Table
-from spnc.data.progress import Progress
-from spnc.program import Floats, Parameters
+from spnc.program.program import Parameters
 
 WIDE = 64  # of so many columns, a row's flow costs less than a query for each of its cells
 

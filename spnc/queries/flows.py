@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spnc.program import Floats, Ints, Program
-from spnc.score import Counts
+from spnc.common.arrays import Floats, Ints
+from spnc.program.program import Program
+from spnc.program.score import Counts
 
 
 def edge_flows(program: Program, counts: Counts) -> tuple[Ints, Ints, Floats]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.backends import Engine
+from spnc.common.arrays import Floats
 from spnc.data.dataset import Table
-from spnc.program import Floats, Parameters
+from spnc.program.program import Parameters
 from spnc.queries.flows import node_flows
 
 

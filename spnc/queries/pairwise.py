@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.backends import Engine
+from spnc.common.arrays import Floats, Ints
+from spnc.common.observer import Progress
 from spnc.data.dataset import PIECE_CELLS, Table
-from spnc.data.progress import Progress
-from spnc.mutual_information import Floats, Ints, PairCounts
-from spnc.program import Parameters
+from spnc.data.pairs import PairCounts
+from spnc.program.program import Parameters
 
 PIECE_ROWS = 1 << 14  # a piece takes less than a second even of large circuits
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from spnc.program import Floats, Ints, LeafTable, Parameters, Program, Segment
+from spnc.common.arrays import Floats, Ints
+from spnc.program.program import LeafTable, Parameters, Program, Segment
 
 
 def sample(program: Program, parameters: Parameters, rows: int, rng: np.random.Generator) -> Floats:

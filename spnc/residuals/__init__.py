@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
+from spnc.common.observer import Progress
 from spnc.data.dataset import Dataset
-from spnc.data.progress import Progress
 from spnc.diagnostics import Sink
-from spnc.graph.nodes import Builder
+from spnc.graph.forest import Forest
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
-    """Components in one graph, by their roots; they may share nodes once links are drawn."""
-
-    builder: Builder
-    roots: tuple[int, ...]
-
-    def copy(self) -> Forest:
-        """The same forest, to be linked and crowned without changing this one."""
-        return replace(self, builder=self.builder.copy())
-
-
-@dataclass(frozen=True, eq=False)
-class Linking:
+class LinkingTask:
     """What a strategy is given: the forest, and all it may judge links by."""
 
     forest: Forest
@@ -48,6 +36,6 @@ class Residual(Protocol):
         """Report what does not go with the data, before anything is learned."""
         ...
 
-    def link(self, task: Linking) -> Forest:
+    def link(self, task: LinkingTask) -> Forest:
         """The forest with its links, which may have gained components."""
         ...

@@ -2,7 +2,7 @@
 
 The paper leaves it for later work to "compute the expected value of adding a residual link". Here
 it is, for all pairs of a target and a node of another component (or a sample of them): the gain of
-`spnc.residuals.judge` with the best weight that the link can have. Links are drawn in the order of
+`support/link_gain.py` with the best weight that the link can have. Links are drawn in the order of
 gain. A link changes what others are worth: of those to the same target that is known at once, of
 all others when the targets are looked at again, which is done some twenty times. A gain that was
 worked out before a change is worked out anew before its link is drawn.
@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spnc.graph.forest import Forest
 from spnc.registry import RESIDUALS, option
-from spnc.residuals import Forest, Linking
-from spnc.residuals.judge import Judge, Judged, judged_rows
-from spnc.residuals.receiver import Receiver
+from spnc.residuals import LinkingTask
+from spnc.residuals.support.link_gain import Judge, Judged, judged_rows
+from spnc.residuals.support.receiver import Receiver
 
 _BATCH = 400  # links weighed with one pass over the rows
 _LOOKS = 20  # how often the targets are looked at again
@@ -41,7 +42,7 @@ class BestGain(Judged):
         0.0, "links worth less are not drawn, in nats per row of the data", min=0
     )
 
-    def link(self, task: Linking) -> Forest:
+    def link(self, task: LinkingTask) -> Forest:
         """The forest with one component more, a copy with the best links."""
         task.warm_up(self.warm_up)
         receiver = self.receiver(task)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from spnc.graph.forest import Forest
 from spnc.registry import RESIDUALS, Options, option
-from spnc.residuals import Forest, Linking
-from spnc.residuals.receiver import Receiver, Targets
+from spnc.residuals import LinkingTask
+from spnc.residuals.support.receiver import Receiver, Targets
 
 
 @RESIDUALS.register("greedy-bfs")
@@ -41,7 +42,7 @@ class GreedyBfs(Options):
     targets: Targets = option("sums", "what receives links: sums, or (by a sum on top) any node")
     max_edges: int = option(200_000, "no more links once the forest has so many edges", min=1)
 
-    def link(self, task: Linking) -> Forest:
+    def link(self, task: LinkingTask) -> Forest:
         """The forest with one component more, a copy with links."""
         receiver = Receiver(task, self.span_of(""), share=self.links == "share")
         partners = receiver.partners

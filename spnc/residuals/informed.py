@@ -1,7 +1,7 @@
 """Informed residual links: as `greedy-bfs`, but only those that help (the paper's InfoResSPN).
 
 A link is kept if it raises the likelihood of the rows that its target is responsible for. How far
-that is for a row the flow through the target says (see `spnc.residuals.judge`), not the learner's
+that is for a row the flow through the target says (see `support/link_gain.py`), not the learner's
 own splits: so components of any learner have such rows, validation rows have them too, and they
 follow what the parameters say now.
 """
@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from spnc.graph.forest import Forest
 from spnc.registry import RESIDUALS, option
-from spnc.residuals import Forest, Linking
-from spnc.residuals.judge import Judge, Judged, judged_rows
-from spnc.residuals.receiver import Receiver
+from spnc.residuals import LinkingTask
+from spnc.residuals.support.link_gain import Judge, Judged, judged_rows
+from spnc.residuals.support.receiver import Receiver
 
 _BATCH = 400  # links judged with one pass over the rows; and targets with one pass of flows
 
@@ -45,7 +46,7 @@ class Informed(Judged):
     )
     tries: int = option(5_000, "links tried to each other component, at most", min=1)
 
-    def link(self, task: Linking) -> Forest:
+    def link(self, task: LinkingTask) -> Forest:
         """The forest with one component more, a copy with the links that help."""
         task.warm_up(self.warm_up)
         receiver = self.receiver(task)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from spnc.graph.forest import Forest
 from spnc.registry import RESIDUALS, Options
-from spnc.residuals import Forest, Linking
+from spnc.residuals import LinkingTask
 
 
 @RESIDUALS.register("none")
@@ -16,6 +17,6 @@ class NoLinks(Options):
 
     draws: ClassVar[bool] = False
 
-    def link(self, task: Linking) -> Forest:
+    def link(self, task: LinkingTask) -> Forest:
         """The forest as it is."""
         return task.forest

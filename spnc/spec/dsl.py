@@ -9,7 +9,7 @@ from typing import Any
 import lark
 
 from spnc.diagnostics import Sink, Source, Span
-from spnc.language import parse, span_of, unquoted
+from spnc.language.parser import parse, span_of, unquoted
 from spnc.registry import LEARNERS, OPTIMIZERS, RESIDUALS, STOPS, fields_of
 from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree

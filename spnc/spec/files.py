@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from spnc.diagnostics import Sink, Source
-from spnc.language import opens_circuit
+from spnc.language.parser import opens_circuit
 
 FileKind = Literal["yaml", "dsl", "circuit", "node-link", "model"]
 

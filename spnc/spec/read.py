@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from spnc.diagnostics import Sink, Source
+from spnc.diagnostics import Sink, Source, read_source
 from spnc.spec.dsl import read_dsl
 from spnc.spec.files import kind_of
 from spnc.spec.override import override
 from spnc.spec.recipe import VERSION, Recipe
-from spnc.spec.search import bind_recipe
+from spnc.spec.search_section import bind_recipe
 from spnc.spec.tree import Mapping, Scalar, Tree
 from spnc.spec.yaml_reader import read_yaml
-from spnc.textfile import read_source
 
 
 def read_recipe(path: Path, sink: Sink, settings: Sequence[str] = ()) -> Recipe | None:

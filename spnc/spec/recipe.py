@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from spnc.backends import Backend
 from spnc.data.options import DataOptions
 from spnc.learners import Learner
+from spnc.leaves.smoothing import Smoothing
 from spnc.registry import (
     BACKENDS,
     LEARNERS,
@@ -19,7 +20,6 @@ from spnc.registry import (
     option,
 )
 from spnc.residuals import Residual
-from spnc.smoothing import Smoothing
 from spnc.spec.space import Search, Space
 from spnc.training import Optimizer
 from spnc.training.prune import Prune

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Any
 
+from spnc.leaves.smoothing import Smoothing
 from spnc.registry import (
     BACKENDS,
     LEARNERS,
@@ -17,7 +18,6 @@ from spnc.registry import (
     fields_of,
     optional_type,
 )
-from spnc.smoothing import Smoothing
 from spnc.spec.recipe import Component, Lock, Recipe
 from spnc.spec.space import Search
 from spnc.training.prune import Prune

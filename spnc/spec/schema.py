@@ -7,7 +7,7 @@ from typing import Any
 
 from spnc.registry import Field, Options, Registry, fields_of, optional_type
 from spnc.spec.recipe import Recipe
-from spnc.spec.search import FIXED, KEY
+from spnc.spec.search_section import FIXED, KEY
 
 _SIMPLE = {int: "integer", float: "number", str: "string", bool: "boolean"}
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, Self
 
 from spnc.backends import Engine
+from spnc.common.arrays import Floats
 from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
-from spnc.program import Floats, Parameters
-from spnc.smoothing import Smoothing
+from spnc.leaves.smoothing import Smoothing
+from spnc.program.program import Parameters
 
 # What an optimiser carries from one iteration to the next besides the parameters, by name.
 # Numbers that follow from the iteration, and random numbers, are made anew and not kept.

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spnc.program import Floats, Parameters
-from spnc.score import Counts, Score
+from spnc.common.arrays import Floats
+from spnc.program.program import Parameters
+from spnc.program.score import Counts, Score
 from spnc.training import Fit, Memory
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from spnc.common.rng import random_stream
 from spnc.data.dataset import Table
-from spnc.streams import stream
 from spnc.training import Fit
 
 
@@ -28,12 +28,14 @@ class Batches:
     @staticmethod
     def of(fit: Fit, batch_rows: int) -> Batches:
         """The training rows of a fit in parts of about `batch_rows`, laid out for its engine."""
-        parts = in_parts(fit.train, batch_rows, stream(fit.seed, "batches"))
+        parts = in_parts(fit.train, batch_rows, random_stream(fit.seed, "batches"))
         return Batches(fit.seed, tuple(fit.engine.load(part) for part in parts))
 
     def visits(self, iteration: int) -> Iterator[tuple[int, Any]]:
         """Every part once, in the order of this iteration, with the number of updates before."""
-        order = stream(self.seed, "order of batches", iteration).permutation(len(self.loaded))
+        order = random_stream(self.seed, "order of batches", iteration).permutation(
+            len(self.loaded)
+        )
         for step, which in enumerate(order.tolist(), iteration * len(self.loaded)):
             yield step, self.loaded[which]
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.program import Floats, Parameters, Program
-from spnc.score import Counts
-from spnc.smoothing import Smoothing
+from spnc.common.arrays import Floats
+from spnc.leaves.smoothing import Smoothing
+from spnc.program.program import Parameters, Program
+from spnc.program.score import Counts
 from spnc.training.m_step import m_step
 
 Marks = NDArray[np.bool_]

@@ -13,9 +13,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
-from spnc.program import Parameters
+from spnc.program.program import Parameters
+from spnc.program.score import Counts, Score
 from spnc.registry import STOPS, Options, choice, option
-from spnc.score import Counts, Score
 from spnc.training import OUT_OF_TIME, Fit, Fitted, Memory, Record, State, StopRule
 from spnc.training.averaging import Averaged
 from spnc.training.m_step import log_prior

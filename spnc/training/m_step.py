@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from spnc import smoothing
-from spnc.program import Parameters, Program
-from spnc.score import Counts
-from spnc.smoothing import Smoothing
+from spnc.leaves import smoothing
+from spnc.leaves.smoothing import Smoothing
+from spnc.program.program import Parameters, Program
+from spnc.program.score import Counts
 
 
 def m_step(program: Program, old: Parameters, counts: Counts, prior: Smoothing) -> Parameters:

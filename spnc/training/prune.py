@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spnc.program import Parameters, Program
+from spnc.program.program import Parameters, Program
+from spnc.program.score import Counts
 from spnc.registry import Options, option
-from spnc.score import Counts
 from spnc.training import Record
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spnc.program import Floats, Ints, Parameters, Program
-from spnc.score import Counts
-from spnc.smoothing import Smoothing
+from spnc.common.arrays import Floats, Ints
+from spnc.leaves.smoothing import Smoothing
+from spnc.program.program import Parameters, Program
+from spnc.program.score import Counts
 
 # With a prior nothing is impossible, and a softmax cannot leave zero: a zero begins from here.
 _ALMOST_ZERO = 1e-9

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from spnc.data.dataset import Table
 from spnc.graph.nodes import find_root
-from spnc.lift import lift
-from spnc.lower import lower
-from spnc.score import Score
+from spnc.program.lift import lift
+from spnc.program.lower import lower
+from spnc.program.score import Score
 from tests.circuits import (
     all_states,
     count_induced_trees,

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spnc import smoothing
 from spnc.data.dataset import Column
-from spnc.learners.leaf_fit import leaf_class
-from spnc.leaves import Distribution
+from spnc.learners.support.leaf_fit import leaf_class
+from spnc.leaves import Distribution, smoothing
 from spnc.registry import LEAVES
 
 every_leaf = pytest.mark.parametrize("name", list(LEAVES))

@@ -35,9 +35,9 @@ from spnc.data.debd_hashes import DEBD_SHA256
 from spnc.diagnostics import Diagnostic, InputError, codes, explanation, render
 from spnc.graph.nodes import Builder
 from spnc.leaves.categorical import Categorical
-from spnc.lock import versions
-from spnc.lower import lower
+from spnc.program.lower import lower
 from spnc.registry import BACKENDS
+from spnc.runs.lock import versions
 from tests.stand_in.devices import pretend
 
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from spnc.backends import Engine
 from spnc.data.dataset import Table
 from spnc.graph.nodes import Graph
-from spnc.program import Parameters
-from spnc.smoothing import Smoothing
+from spnc.leaves.smoothing import Smoothing
+from spnc.program.program import Parameters
 from spnc.training.dropout import Thinned
 from spnc.training.m_step import m_step
 from spnc.training.optimizers.em import Em

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from spnc.api import read_thing
 from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
-from spnc.lower import lower
-from spnc.smoothing import Smoothing
+from spnc.leaves.smoothing import Smoothing
+from spnc.program.lower import lower
 from spnc.training import Fit, Fitted, State
 from spnc.training.optimizers.em import Em
 from spnc.training.stops.variance import Variance
@@ -170,7 +170,7 @@ def same_bits(whole: Fitted, resumed: Fitted) -> None:
 
 @every_backend
 def test_impossible_validation_rows_count_against_parameters(backend: str) -> None:
-    from spnc.score import Score
+    from spnc.program.score import Score
 
     one = Score.of(np.array([-1.0, -np.inf]), np.ones(2))
     other = Score.of(np.array([-5.0, -5.0]), np.ones(2))

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spnc.backends.numba import running
+from spnc.backends.numba.engine import Batch, CpuEngine
+from spnc.backends.planning.plan import DENSE
 from spnc.data.dataset import Column, Table
-from spnc.engine import running
-from spnc.engine.engine import Batch, CpuEngine
-from spnc.engine.plan import DENSE
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
-from spnc.lower import lower
-from spnc.program import Parameters
+from spnc.program.lower import lower
+from spnc.program.program import Parameters
+from spnc.program.score import Counts
 from spnc.registry import BACKENDS
-from spnc.score import Counts
 from tests.circuits import hidden_tree, random_circuit, random_columns, repeated_rows
 
 SEEDS = st.integers(0, 10**6)

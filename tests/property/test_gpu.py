@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spnc.backends.cupy.cost import cost, table_bytes
+from spnc.backends.cupy.engine import CupyEngine, chunk_rows
+from spnc.backends.cupy.inverse import LIST, MOST_LISTS, dealt, inverse, list_numbers
+from spnc.backends.cupy.launches import Limits, cell_work
+from spnc.backends.cupy.sweep import Batch
+from spnc.backends.cupy.tables import Chunks, least_room_bytes, room, room_bytes, tables
 from spnc.data.dataset import Column, Table
 from spnc.diagnostics import InputError
-from spnc.gpu.cost import cost, table_bytes
-from spnc.gpu.engine import CupyEngine, chunk_rows
-from spnc.gpu.inverse import LIST, MOST_LISTS, dealt, inverse, list_numbers
-from spnc.gpu.launches import Limits, cell_work
-from spnc.gpu.sweep import Batch
-from spnc.gpu.tables import Chunks, least_room_bytes, room, room_bytes, tables
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
-from spnc.lower import lower
-from spnc.program import Parameters
+from spnc.program.lower import lower
+from spnc.program.program import Parameters
+from spnc.program.score import Counts
 from spnc.registry import BACKENDS
-from spnc.score import Counts
 from tests.circuits import hidden_tree, random_circuit, random_columns, random_rows, repeated_rows
 from tests.engines import DEVICE, DEVICE_STEPWISE, STAND_IN, STEPWISE, marked, open_engine
 from tests.stand_in.cupy_on_host import why_not

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spnc.bits import members
+from spnc.common.column_sets import members
 from spnc.graph.marginals import Marginals
 from spnc.graph.nodes import Builder, Graph, children_first
 from spnc.graph.scopes import scopes

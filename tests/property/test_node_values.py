@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spnc.backends.numba.node_values import NodeValues
 from spnc.backends.numpy import NumpyBackend
-from spnc.bits import members
+from spnc.common.column_sets import members
 from spnc.data.dataset import Table
-from spnc.engine.node_values import NodeValues
-from spnc.lower import lower_with_numbers
+from spnc.program.lower import lower_with_numbers
 from tests.circuits import probability, random_circuit, random_rows
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from spnc.backends import Engine
 from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
-from spnc.program import Parameters
+from spnc.leaves.smoothing import Smoothing
+from spnc.program.program import Parameters
 from spnc.registry import OPTIMIZERS
-from spnc.smoothing import Smoothing
 from spnc.training import Fit, Fitted, State
 from spnc.training.batches import in_parts
 from spnc.training.loop import Iterative

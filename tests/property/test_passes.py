@@ -12,9 +12,9 @@ from spnc.diagnostics import Sink
 from spnc.graph.equality import representatives
 from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, children_first, payloads
 from spnc.leaves.bernoulli import Bernoulli
-from spnc.lift import lift
-from spnc.lower import lower
 from spnc.passes.share import share_equal, share_tied
+from spnc.program.lift import lift
+from spnc.program.lower import lower
 from tests.circuits import all_states, random_circuit, random_columns
 from tests.engines import log_likelihood
 

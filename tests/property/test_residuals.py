@@ -15,19 +15,19 @@ from spnc import checks
 from spnc.backends.numpy import NumpyBackend
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
-from spnc.forest import crown
+from spnc.forest.grow import crown
+from spnc.forest.pretraining import warm_up
 from spnc.graph.nodes import below, children_first, payloads
 from spnc.graph.scopes import scopes
-from spnc.lower import lower
+from spnc.leaves.smoothing import Smoothing
+from spnc.program.lower import lower
 from spnc.registry import RESIDUALS
-from spnc.residuals import Forest, Linking, Residual
+from spnc.residuals import Forest, LinkingTask, Residual
 from spnc.residuals.best_gain import BestGain
 from spnc.residuals.greedy_bfs import GreedyBfs
 from spnc.residuals.informed import Informed
-from spnc.residuals.judge import Judge, judged_rows
-from spnc.residuals.receiver import Link, Receiver
-from spnc.smoothing import Smoothing
-from spnc.warm_up import warm_up
+from spnc.residuals.support.link_gain import Judge, judged_rows
+from spnc.residuals.support.receiver import Link, Receiver
 from tests.circuits import all_states, probability
 from tests.forests import circuits_forest, linking, small_forest
 
@@ -55,7 +55,7 @@ def test_every_strategy_that_draws_links_is_tried() -> None:
     assert {s.plugin_name for s in STRATEGIES.values()} == drawing
 
 
-def warmed(task: Linking, strategy: Residual) -> Linking:
+def warmed(task: LinkingTask, strategy: Residual) -> LinkingTask:
     """The same task, what changes parameters on purpose being done: what is left are links."""
     task.warm_up(getattr(strategy, "warm_up", 0))
     return replace(task, warm_up=lambda _: None)

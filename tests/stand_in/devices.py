@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spnc.gpu import trouble
+from spnc.backends.cupy import trouble
 from tests.stand_in.cupy_on_host import CupyOnHost, instead_of_cupy
 from tests.stand_in.errors import CompileException, CUDARuntimeError
 

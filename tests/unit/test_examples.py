@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
+from tests.places import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SAYS = {
     "complete_digits": "average test log-likelihood",
     "distance_to_the_truth": "nats from the truth",
@@ -46,7 +48,7 @@ def test_an_example_is_short_and_says_what_it_shows(path: Path) -> None:
 def test_the_readme_shows_what_the_broken_circuit_really_prints(monkeypatch, capsys) -> None:
     from spnc.cli import main
 
-    root = Path(__file__).resolve().parents[2]
+    root = ROOT
     monkeypatch.chdir(root)
     assert main(["check", "examples/broken.spn"]) == 1
     shown = capsys.readouterr().err

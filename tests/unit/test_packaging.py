@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 HEAVY = (
     "numba",
     "sklearn",
@@ -80,7 +81,7 @@ def test_the_wheel_holds_code_grammar_and_explanations_only(wheel: Path) -> None
         assert f"spnc/explanations/{page.name}" in names
     kinds = ("*.py", "*.cu*", "*.css", "*.js")
     sources = [file for kind in kinds for file in (ROOT / "spnc").rglob(kind)]
-    assert ROOT / "spnc/gpu/kernels/circuit.cuh" in sources
+    assert ROOT / "spnc/backends/cupy/kernels/circuit.cuh" in sources
     assert ROOT / "spnc/report/page/page.js" in sources
     for module in sources:
         assert module.relative_to(ROOT).as_posix() in names

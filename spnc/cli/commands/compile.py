@@ -34,13 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc import passes
     from spnc.api import read_thing
     from spnc.cli.output import complain, say, table, writing
-    from spnc.cli.progress import watching
+    from spnc.cli.progress import observing
+    from spnc.common.wording import duration
     from spnc.diagnostics import Sink, did_you_mean
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model
     from spnc.pipeline import compile_recipe, lower_graph
     from spnc.spec.recipe import Recipe
-    from spnc.wording import duration
 
     sink = Sink()
     stages = ["forest", *passes.BEFORE_TRAINING]
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     thing = read_thing(arguments.file, sink, settings_of(arguments))
     seconds: dict[str, float] = {}
     if isinstance(thing, Recipe):
-        with watching(arguments.quiet) as watch:
-            compiled = compile_recipe(thing, sink, watch, dump)
+        with observing(arguments.quiet) as observer:
+            compiled = compile_recipe(thing, sink, observer, dump)
         model, seconds = compiled.model(), compiled.seconds
     elif isinstance(thing, Model):
         model = thing

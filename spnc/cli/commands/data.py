@@ -46,16 +46,16 @@ def run_list(arguments: argparse.Namespace) -> int:
 def run_fetch(arguments: argparse.Namespace) -> int:
     """Download what is not here yet."""
     from spnc.cli.output import complain, say
-    from spnc.cli.progress import watching
+    from spnc.cli.progress import observing
     from spnc.data.debd import fetch
     from spnc.diagnostics import Sink
 
     sink = Sink()
     names = [name.removeprefix("debd:") for name in arguments.names]
-    with watching(arguments.quiet) as watch:
-        watch.stage("fetching")
+    with observing(arguments.quiet) as observer:
+        observer.stage("fetching")
         for name in names:
-            fetch(name, sink, progress=watch.progress)
+            fetch(name, sink, progress=observer.progress)
     sink.stop()
     complain(sink.diagnostics)
     if arguments.json:
@@ -68,15 +68,15 @@ def run_fetch(arguments: argparse.Namespace) -> int:
 def run_show(arguments: argparse.Namespace) -> int:
     """Splits, then columns with their types, missing cells and means."""
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import watching
+    from spnc.cli.progress import observing
     from spnc.data.load import load_table
     from spnc.data.summary import summarise
     from spnc.diagnostics import Sink
 
     sink = Sink()
-    with watching(arguments.quiet) as watch:
-        watch.stage("reading data")
-        dataset = load_table(arguments.source, sink, progress=watch.progress)
+    with observing(arguments.quiet) as observer:
+        observer.stage("reading data")
+        dataset = load_table(arguments.source, sink, progress=observer.progress)
     sink.stop()
     assert dataset is not None
     facts = summarise(dataset)

@@ -25,13 +25,13 @@ def add(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate piece by piece, equal rows once, and show a line per split."""
-    from spnc.atomic import replacing
     from spnc.cli.output import complain, say, table, writing
-    from spnc.cli.progress import watching
+    from spnc.cli.progress import observing
+    from spnc.common.atomic import replacing
     from spnc.data.stream import stream_table
     from spnc.diagnostics import Sink
     from spnc.model import read_model
-    from spnc.score import Score
+    from spnc.program.score import Score
 
     sink = Sink()
     model = read_model(Path(arguments.model), sink)
@@ -42,12 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
     model.backend = backend
     scores: dict[str, Score] = {}
     rows: dict[str, int] = {}
-    with ExitStack() as files, watching(arguments.quiet) as watch:
-        watch.stage("evaluating")
-        model.backend.prepare(model.program, watch.progress)
+    with ExitStack() as files, observing(arguments.quiet) as observer:
+        observer.stage("evaluating")
+        model.backend.prepare(model.program, observer.progress)
         per_row: BinaryIO | None = None
         for split, piece in stream_table(
-            arguments.data, sink, columns=model.columns, progress=watch.progress
+            arguments.data, sink, columns=model.columns, progress=observer.progress
         ):
             begin = rows.setdefault(split, 0)
             rows[split] += piece.rows

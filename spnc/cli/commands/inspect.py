@@ -10,7 +10,7 @@ from spnc.cli.arguments import add_json, add_quiet, add_settings, command, setti
 
 if TYPE_CHECKING:
     from spnc.data.dataset import Table
-    from spnc.program import Program
+    from spnc.program.program import Program
 
 _ROWS = 10_000
 
@@ -44,12 +44,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the structure."""
     from spnc.api import read_thing
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import watching
+    from spnc.cli.progress import observing
     from spnc.diagnostics import Sink
-    from spnc.inspection import inspect_program
-    from spnc.lower import lower
     from spnc.model import Model
     from spnc.pipeline import compile_recipe
+    from spnc.program.inspection import inspect_program
+    from spnc.program.lower import lower
     from spnc.spec.recipe import Recipe
 
     if arguments.rows is not None and arguments.backend is None:
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     thing = read_thing(arguments.file, sink, settings_of(arguments, ["seed"]))
     rows = None
     if isinstance(thing, Recipe):
-        with watching(arguments.quiet) as watch:
-            compiled = compile_recipe(thing, sink, watch)
+        with observing(arguments.quiet) as observer:
+            compiled = compile_recipe(thing, sink, observer)
         name, program = thing.model, compiled.program
         rows = compiled.dataset.distinct["train"]
     elif isinstance(thing, Model):
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _device_cost(program: Program, count: int | None, rows: Table | None) -> dict[str, Any]:
-    from spnc.gpu.cost import estimate, rows_unlike
+    from spnc.backends.cupy.cost import estimate, rows_unlike
 
     if count is not None or rows is None:
         rows = rows_unlike(program, count or _ROWS).distinct()

@@ -14,11 +14,11 @@ from spnc.cli.arguments import add_json, add_quiet, add_rows, backend_of, check_
 
 if TYPE_CHECKING:
     from spnc.backends import Backend
+    from spnc.common.observer import Observer
+    from spnc.data.pairs import PairCounts
     from spnc.diagnostics import Sink
-    from spnc.history import History
     from spnc.model import Model
-    from spnc.mutual_information import PairCounts
-    from spnc.watch import Watch
+    from spnc.runs.history import History
 
 FORMS = (".png", ".svg")
 
@@ -52,10 +52,10 @@ def add_output(parser: argparse.ArgumentParser, default: str) -> None:
 def run_mi(arguments: argparse.Namespace) -> int:
     """Ask the models, count the data, draw both."""
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import watching
+    from spnc.cli.progress import observing
+    from spnc.data.pairs import mutual_information
     from spnc.diagnostics import Sink
-    from spnc.mutual_information import mutual_information
-    from spnc.report.mutual_information import Comparison, picture
+    from spnc.report.plots.mutual_information import Comparison, picture
 
     sink = Sink()
     paths = [Path(name) for name in arguments.models]
@@ -65,15 +65,15 @@ def run_mi(arguments: argparse.Namespace) -> int:
     backend = backend_of(arguments, sink)
     sink.stop()
     assert backend is not None
-    with watching(arguments.quiet) as watch:
-        split, rows, counts = _count(arguments, models[0], sink, watch)
+    with observing(arguments.quiet) as observer:
+        split, rows, counts = _count(arguments, models[0], sink, observer)
         empirical = mutual_information(counts)
         names = distinct([m.name for m in models], paths)
         comparisons = [
-            Comparison(name, empirical, _ask(model, backend, watch))
+            Comparison(name, empirical, _ask(model, backend, observer))
             for name, model in zip(names, models, strict=True)
         ]
-        watch.stage("drawing")
+        observer.stage("drawing")
         data = f"{Path(arguments.data).name}, {rows:,} rows"
         data += f" of {split}" if split != "all" else ""
         columns = [column.name for column in models[0].columns]
@@ -120,17 +120,17 @@ def _read_models(paths: Sequence[Path], sink: Sink) -> list[Model]:
 
 
 def _count(
-    arguments: argparse.Namespace, model: Model, sink: Sink, watch: Watch
+    arguments: argparse.Namespace, model: Model, sink: Sink, observer: Observer
 ) -> tuple[str, int, PairCounts]:
     """The split that is meant, its rows, and how often every two states come together in it."""
+    from spnc.data.pairs import pair_counts
     from spnc.data.stream import stream_table
-    from spnc.mutual_information import pair_counts
 
-    watch.stage("reading data")
+    observer.stage("reading data")
     rows: dict[str, int] = {}
     counts: PairCounts | None = None
     for split, piece in stream_table(
-        arguments.data, sink, columns=model.columns, progress=watch.progress
+        arguments.data, sink, columns=model.columns, progress=observer.progress
     ):
         rows[split] = rows.get(split, 0) + piece.rows
         if split == (arguments.split or next(iter(rows))):  # the first is `train`, or is `all`
@@ -144,11 +144,11 @@ def _count(
     return split, rows[split], counts
 
 
-def _ask(model: Model, backend: Backend, watch: Watch) -> Any:
-    watch.stage(f"asking {model.name}")
+def _ask(model: Model, backend: Backend, observer: Observer) -> Any:
+    observer.stage(f"asking {model.name}")
     model.backend = backend
-    backend.prepare(model.program, watch.progress)
-    return model.mutual_information(watch.progress)
+    backend.prepare(model.program, observer.progress)
+    return model.mutual_information(observer.progress)
 
 
 # ---- history -----------------------------------------------------------------------------------
@@ -160,8 +160,8 @@ def run_history(arguments: argparse.Namespace) -> int:
 
     from spnc.cli.output import say, table
     from spnc.diagnostics import Sink
-    from spnc.history import read_history
-    from spnc.report.history import picture
+    from spnc.report.plots.learning_curve import picture
+    from spnc.runs.history import read_history
 
     sink = Sink()
     paths = [Path(name) for name in arguments.runs]
@@ -232,8 +232,8 @@ def distinct(names: Sequence[str], paths: Sequence[Path]) -> list[str]:
 
 
 def _write(output: Path, content: bytes) -> None:
-    from spnc.atomic import write_bytes
     from spnc.cli.output import writing
+    from spnc.common.atomic import write_bytes
 
     with writing(output):
         write_bytes(output, content)

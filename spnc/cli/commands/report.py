@@ -51,30 +51,30 @@ def _image(text: str) -> tuple[int, int] | None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the run, ask its model, write the page, say what was found."""
-    from spnc.atomic import write_text
     from spnc.cli.output import complain, say, writing
-    from spnc.cli.progress import watching
+    from spnc.cli.progress import observing
+    from spnc.common.atomic import write_text
+    from spnc.common.wording import visible
     from spnc.diagnostics import Sink
     from spnc.report.facts.gather import gather
     from spnc.report.facts.reading import read_run
     from spnc.report.page.assemble import page, sections
-    from spnc.run import RunFolder
-    from spnc.wording import visible
+    from spnc.runs.folder import RunFolder
 
     sink = Sink()
     path = Path(arguments.run_folder)
     output = RunFolder(path, sink).report if arguments.output is None else Path(arguments.output)
     _check_name(output, sink)
     backend = backend_of(arguments, sink)
-    with watching(arguments.quiet) as watch:
-        found = read_run(path, sink, watch, with_data=not arguments.no_data)
+    with observing(arguments.quiet) as observer:
+        found = read_run(path, sink, observer, with_data=not arguments.no_data)
         shape = _shape(arguments, found, sink) if found is not None else None
         sink.stop()
         assert found is not None
         assert backend is not None
         found.model.backend = backend
-        facts = gather(found, shape, watch)
-        watch.stage("writing the page")
+        facts = gather(found, shape, observer)
+        observer.stage("writing the page")
         said = sections(facts)
         text = page(facts, said)
         with writing(output):

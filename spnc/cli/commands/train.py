@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from spnc.cli.arguments import add_json, add_quiet, add_settings, command, settings_of
 
 if TYPE_CHECKING:
+    from spnc.common.observer import Observer
     from spnc.diagnostics import Sink
     from spnc.pipeline import Trained
-    from spnc.run import RunFolder
-    from spnc.search_folder import SearchFolder
+    from spnc.runs.folder import RunFolder
+    from spnc.search.journal import SearchFolder
     from spnc.spec.recipe import Recipe
-    from spnc.watch import Watch
 
-    _Work = Callable[[Recipe, RunFolder, Sink, Watch, bool], Trained | None]
+    _Work = Callable[[Recipe, RunFolder, Sink, Observer, bool], Trained | None]
 
 _MOST_SHOWN = 40  # tries in the table on the screen
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Train, write the run folder, show the result."""
     began = time.monotonic()  # before anything heavy is imported: a budget includes that
     from spnc.cli.output import complain, say
-    from spnc.cli.progress import watching
+    from spnc.cli.progress import observing
     from spnc.diagnostics import Sink
     from spnc.pipeline import need_backend
     from spnc.spec.read import read_recipe
@@ -79,8 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
         recipe, work = found, _train if found.space is None else _search
     need_backend(recipe, sink)
     folder = _folder(arguments, recipe, sink)
-    with watching(arguments.quiet) as watch:
-        trained = work(recipe, folder, sink, watch, arguments.resume)
+    with observing(arguments.quiet) as observer:
+        trained = work(recipe, folder, sink, observer, arguments.resume)
     if trained is None:
         return 130
     complain(sink.diagnostics)
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _folder(arguments: argparse.Namespace, recipe: Recipe, sink: Sink) -> RunFolder:
     """The run folder; stops if it holds what must not be lost."""
     from spnc.diagnostics import listed
-    from spnc.run import RunFolder, default_folder
+    from spnc.runs.folder import RunFolder, default_folder
     from spnc.spec.relocate import files_of
 
     if arguments.out is not None:
@@ -145,8 +145,8 @@ def _no_budget(arguments: argparse.Namespace, sink: Sink) -> None:
 
 def _prepare_auto(arguments: argparse.Namespace, began: float, sink: Sink) -> tuple[Recipe, _Work]:
     """The recipe that all tries begin from, and what chooses among them."""
-    from spnc.auto.budget import DEFAULT, Budget, read_budget
-    from spnc.auto.start import read_start
+    from spnc.search.auto.budget import DEFAULT, Budget, read_budget
+    from spnc.search.auto.start import read_start
 
     budget = DEFAULT if arguments.budget is None else arguments.budget
     seconds = read_budget(budget, sink)
@@ -157,35 +157,35 @@ def _prepare_auto(arguments: argparse.Namespace, began: float, sink: Sink) -> tu
     assert start is not None
 
     def work(
-        recipe: Recipe, folder: RunFolder, sink: Sink, watch: Watch, resuming: bool
+        recipe: Recipe, folder: RunFolder, sink: Sink, observer: Observer, resuming: bool
     ) -> Trained | None:
-        from spnc.auto.loop import auto
+        from spnc.search.auto.loop import auto
 
         del recipe
         words = ["--auto", arguments.auto, "--budget", budget]
         words += [word for setting in settings for word in ("--set", setting)]
         with _keeping_tries(folder, sink, resuming, words) as journal:
-            return auto(start, Budget(seconds, began=began), sink, watch, journal)
+            return auto(start, Budget(seconds, began=began), sink, observer, journal)
         return None
 
     return start.recipe, work
 
 
 def _train(
-    recipe: Recipe, folder: RunFolder, sink: Sink, watch: Watch, resuming: bool
+    recipe: Recipe, folder: RunFolder, sink: Sink, observer: Observer, resuming: bool
 ) -> Trained | None:
     """One training; None after an interruption, of which was told."""
     from spnc.cli.output import complain, writing
     from spnc.pipeline import compile_recipe, train_compiled
 
-    compiled = compile_recipe(recipe, sink, watch)
+    compiled = compile_recipe(recipe, sink, observer)
     resume = folder.read_checkpoint(compiled, sink) if resuming else None
     sink.stop()
     with writing(folder.path):
         folder.begin(compiled, resuming=resume is not None)
     try:
         with _termination_interrupts():
-            trained = train_compiled(compiled, sink, watch, resume=resume, keep=folder.keep)
+            trained = train_compiled(compiled, sink, observer, resume=resume, keep=folder.keep)
     except KeyboardInterrupt:
         saved = folder.write_checkpoint()
         if folder.latest is None or not saved:
@@ -201,13 +201,13 @@ def _train(
 
 
 def _search(
-    recipe: Recipe, folder: RunFolder, sink: Sink, watch: Watch, resuming: bool
+    recipe: Recipe, folder: RunFolder, sink: Sink, observer: Observer, resuming: bool
 ) -> Trained | None:
     """One training for every try; None after an interruption, of which was told."""
-    from spnc.search import search
+    from spnc.search.grid import search
 
     with _keeping_tries(folder, sink, resuming, [str(folder.lock)]) as journal:
-        return search(recipe, sink, watch, journal)
+        return search(recipe, sink, observer, journal)
     return None
 
 
@@ -221,7 +221,7 @@ def _keeping_tries(
     """
     from spnc.cli.output import writing
     from spnc.diagnostics import counted
-    from spnc.search_folder import SearchFolder
+    from spnc.search.journal import SearchFolder
 
     journal = SearchFolder(folder, resuming, words)
     try:
@@ -264,8 +264,8 @@ def _termination_interrupts() -> Iterator[None]:
 def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
     """What a training came to, for people."""
     from spnc.cli.output import table
+    from spnc.common.wording import duration
     from spnc.diagnostics import counted
-    from spnc.wording import duration
 
     model, fit, seconds = metrics["model"], metrics["optimizer"], metrics["seconds"]
     splits = table(
@@ -301,9 +301,9 @@ def summary(name: str, metrics: dict[str, Any], path: Path) -> str:
 def tries_table(found: dict[str, Any]) -> str:
     """The tries of a search, the chosen one marked; of very many, the best."""
     from spnc.cli.output import table
-    from spnc.spec.search import value_text
+    from spnc.common.wording import duration
+    from spnc.spec.search_section import value_text
     from spnc.spec.space import short_names
-    from spnc.wording import duration
 
     tries = found["tries"]
     shown = tries

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.inspection import inspect_program
-from spnc.program import Floats, Ints, Parameters, Program
+from spnc.common.arrays import Floats, Ints
+from spnc.program.inspection import inspect_program
+from spnc.program.program import Parameters, Program
+from spnc.program.score import Counts, Score
 from spnc.queries.flows import edge_flows
 from spnc.report.facts.sharing import Sharing, members, sharing
-from spnc.score import Counts, Score
 
 
 @dataclass(frozen=True)

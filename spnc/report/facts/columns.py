@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spnc.common.arrays import Floats
 from spnc.data.dataset import Column, Table
-from spnc.program import Floats
 
 LEVEL = 0.05  # of the test whether a column is off by more than chance, over all columns
 EXPECTED = 5.0  # rows of each state, or of rare ones together, for the test to hold

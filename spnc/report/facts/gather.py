@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spnc.common.observer import Observer, Stage
 from spnc.data.dataset import Dataset, Table
-from spnc.program import Program
+from spnc.program.program import Program
 from spnc.queries.marginals import column_probabilities
 from spnc.report.facts.circuit import Circuit, circuit_facts
 from spnc.report.facts.columns import ColumnsFit, columns_fit
@@ -16,7 +17,6 @@ from spnc.report.facts.pairs import Pairs, pairs_fit
 from spnc.report.facts.reading import Run
 from spnc.report.facts.rows import RowsFit, log_likelihoods, rows_fit, some_rows
 from spnc.report.facts.samples import Samples, samples_fit
-from spnc.watch import Watch
 
 # So many edges times rows are computed in some ten seconds, and in less than a minute.
 FEW, MANY = 1_000_000_000, 4_000_000_000
@@ -37,7 +37,7 @@ class Facts:
     samples: Samples | None = None
 
 
-def gather(run: Run, shape: Shape | None, watch: Watch) -> Facts:
+def gather(run: Run, shape: Shape | None, observer: Observer) -> Facts:
     """Ask the model and count the rows. The model's backend computes."""
     model, recipe, dataset = run.model, run.recipe, run.dataset
     program = model.program
@@ -45,40 +45,42 @@ def gather(run: Run, shape: Shape | None, watch: Watch) -> Facts:
     draws = None if recipe is None else recipe.residual.draws
     pruned = run.metrics.get("prune", {}).get("kept") == "pruned"
     if dataset is None:
-        watch.stage("looking at the circuit")
+        observer.stage("looking at the circuit")
         found = circuit_facts(program, model.parameters, None, components, draws, pruned)
         return Facts(run, shape, found)
 
-    watch.stage("preparing the backend")
-    model.backend.prepare(program, watch.progress)
+    observer.stage(Stage.PREPARING)
+    model.backend.prepare(program, observer.progress)
 
-    watch.stage("counting the flow")
+    observer.stage("counting the flow")
     rows, _ = some_rows(dataset.train, row_limit(program, FEW), "flow")
     batch = model.engine.load(rows.distinct(), once=True)
     counts = model.engine.expected_counts(model.parameters, batch)
     circuit = circuit_facts(program, model.parameters, counts, components, draws, pruned)
     circuit = replace(circuit, rows=rows.rows, all_rows=dataset.train.rows)
 
-    watch.stage("comparing columns")
+    observer.stage("comparing columns")
     marginals = column_probabilities(model.engine, model.parameters)
-    columns = columns_fit(model.columns, marginals, dataset.splits, _possible(run, dataset, watch))
+    columns = columns_fit(
+        model.columns, marginals, dataset.splits, _possible(run, dataset, observer)
+    )
 
-    watch.stage("comparing pairs of columns")
+    observer.stage("comparing pairs of columns")
     states = sum(column.states for column in model.columns)
     rows, _ = some_rows(dataset.train, max(LEAST_ROWS, _PAIR_CELLS // states**2), "pairs")
-    pairs = pairs_fit(model, rows.distinct(), dataset.train.rows, watch.progress)
+    pairs = pairs_fit(model, rows.distinct(), dataset.train.rows, observer.progress)
 
-    watch.stage("looking for badly explained rows")
+    observer.stage("looking for badly explained rows")
     options = None if recipe is None else recipe.data
-    worst = rows_fit(model, dataset, options, row_limit(program, MANY), watch.progress)
+    worst = rows_fit(model, dataset, options, row_limit(program, MANY), observer.progress)
 
-    watch.stage("drawing samples")
+    observer.stage("drawing samples")
     seed = int(run.metrics["seed"])
     samples = samples_fit(model, dataset, max(0, seed))
     return Facts(run, shape, circuit, columns, pairs, worst, samples)
 
 
-def _possible(run: Run, dataset: Dataset, watch: Watch) -> dict[str, Table]:
+def _possible(run: Run, dataset: Dataset, observer: Observer) -> dict[str, Table]:
     """The rows that each split's average is over; a split too large to look through is left out."""
     found = {}
     most = row_limit(run.model.program, MANY)
@@ -87,7 +89,7 @@ def _possible(run: Run, dataset: Dataset, watch: Watch) -> dict[str, Table]:
         if not impossible:
             found[name] = table
         elif table.rows <= most:
-            rows = np.isfinite(log_likelihoods(run.model, table, watch.progress))
+            rows = np.isfinite(log_likelihoods(run.model, table, observer.progress))
             found[name] = Table(table.values[rows], table.weights[rows])
     return found
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spnc.common.arrays import Ints
 from spnc.data.dataset import Column
 from spnc.diagnostics import Sink
-from spnc.program import Ints
 
 # Names that say so: pixel_3_4, px3x4, 3x4; or pixel0, pixel_17 and so on for a square.
 _GRID = re.compile(r"(?:(?:pixel|pix|px|image|img)[_ -]?(\d+)[_x,. -](\d+)|(\d+)x(\d+))", re.I)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from spnc.common.arrays import Floats
+from spnc.common.observer import Progress
 from spnc.data.dataset import Table
-from spnc.data.progress import Progress
+from spnc.data.pairs import mutual_information, pair_counts
 from spnc.model import Model
-from spnc.mutual_information import mutual_information, pair_counts
-from spnc.program import Floats
 from spnc.queries.pairwise import pair_probabilities
 
 MOST, LEAST = 100, 30  # columns in the matrix; fewer, the larger the circuit
@@ -55,7 +55,7 @@ def pairs_fit(
     model: Model, table: Table, all_rows: int, progress: Progress | None = None
 ) -> Pairs | None:
     """The matrices of `table`'s rows and of the model; None if there are no two columns."""
-    from spnc.report.mutual_information import Comparison
+    from spnc.report.plots.mutual_information import Comparison
 
     columns = model.columns
     if len(columns) < 2:

@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spnc.common.observer import Observer, Stage
 from spnc.data.dataset import Dataset
 from spnc.data.load import load
-from spnc.diagnostics import Diagnostic, Sink
-from spnc.history import History, read_history
-from spnc.lock import check_lock
+from spnc.diagnostics import Diagnostic, Sink, read_source
 from spnc.model import Model, read_model
-from spnc.run import RunFolder
+from spnc.runs.folder import RunFolder
+from spnc.runs.history import History, read_history
+from spnc.runs.lock import check_lock
 from spnc.spec.read import read_recipe
 from spnc.spec.recipe import Recipe
-from spnc.textfile import read_source
-from spnc.watch import Watch
 
 _NUMBER = (int, float)
 _MAYBE = (int, float, type(None))
@@ -60,13 +59,13 @@ class Run:
     no_data: str | None
 
 
-def read_run(path: Path, sink: Sink, watch: Watch, *, with_data: bool = True) -> Run | None:
+def read_run(path: Path, sink: Sink, observer: Observer, *, with_data: bool = True) -> Run | None:
     """The run in a folder, or None after reporting why there is none to report on (E603).
 
     Data that cannot be read is a warning (W601); data that is not what the run was made from is
     the error that the lock file gives (E405), since everything said about it would be wrong.
     """
-    watch.stage("reading the run")
+    observer.stage("reading the run")
     folder = RunFolder(path, sink)
     if not _is_finished(folder, sink):
         return None
@@ -76,7 +75,7 @@ def read_run(path: Path, sink: Sink, watch: Watch, *, with_data: bool = True) ->
     lock = read_source(folder.lock, sink)
     if metrics is None or history is None or model is None or lock is None:
         return None
-    recipe, dataset, trouble = _data(folder, watch, with_data=with_data)
+    recipe, dataset, trouble = _data(folder, observer, with_data=with_data)
     wrong = [d for d in trouble if d.code == "E405"]
     if wrong:
         help = "bring the data back, or give --no-data for a page that needs none"
@@ -171,7 +170,7 @@ def _expect(found: Any, wanted: dict[str, Any], name: str) -> None:
 
 
 def _data(
-    folder: RunFolder, watch: Watch, *, with_data: bool
+    folder: RunFolder, observer: Observer, *, with_data: bool
 ) -> tuple[Recipe | None, Dataset | None, list[Diagnostic]]:
     """The recipe and its data, as far as they can be read, and the errors that came up.
 
@@ -181,8 +180,8 @@ def _data(
     recipe = read_recipe(folder.lock, own)
     if recipe is None or not with_data:
         return recipe, None, [d for d in own.diagnostics if d.severity == "error"]
-    watch.stage("reading data")
-    dataset = load(recipe.data, own, offline=True, progress=watch.progress)
+    observer.stage(Stage.DATA)
+    dataset = load(recipe.data, own, offline=True, progress=observer.progress)
     if dataset is not None:
         check_lock(recipe, dataset, own)
     return recipe, dataset, [d for d in own.diagnostics if d.severity == "error"]

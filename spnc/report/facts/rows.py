@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spnc.common.arrays import Floats, Ints
+from spnc.common.observer import Progress
+from spnc.common.rng import random_stream
 from spnc.data.dataset import SPLITS, Dataset, Table
 from spnc.data.load import split_rows
 from spnc.data.options import DataOptions
-from spnc.data.progress import Progress
 from spnc.model import Model
-from spnc.program import Floats, Ints
 from spnc.queries.cells import cell_log_probabilities
-from spnc.streams import stream
 
 WORST = 12  # rows shown
 CELLS = 6  # of each, the most surprising
@@ -64,7 +64,9 @@ def some_rows(table: Table, most: int, label: str) -> tuple[Table, Ints]:
     """At most so many rows, the same ones every time, and where they stand in the table."""
     rows = np.arange(table.rows)
     if table.rows > most:
-        rows = np.sort(stream(0, "report", label).choice(table.rows, size=most, replace=False))
+        rows = np.sort(
+            random_stream(0, "report", label).choice(table.rows, size=most, replace=False)
+        )
         return Table(table.values[rows], table.weights[rows]), rows
     return table, rows
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import SPLITS, Dataset, Table
 from spnc.model import Model
-from spnc.program import Floats, Ints
 from spnc.report.facts.rows import log_likelihoods, some_rows
 
 COUNT = 32

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from spnc.program import Floats, Ints
+from spnc.common.arrays import Floats, Ints
 
 SHOWN = 24  # parts in the matrix
 _BLOCK = 1 << 20  # pairs of parts that are looked at together

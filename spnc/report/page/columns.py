@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from spnc.common.arrays import Floats
 from spnc.diagnostics import counted
-from spnc.program import Floats
 from spnc.report.facts.columns import ColumnFit, ColumnsFit
 from spnc.report.facts.gather import Facts
 from spnc.report.page.html import Html, brief, clipped, el, number, percent

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from spnc.report.facts.gather import Facts
-from spnc.report.history import limits
 from spnc.report.page.charts import Frame, axes, path, svg
 from spnc.report.page.html import Html, data, el, joined, number
 from spnc.report.page.parts import Section, cut_to, figure, legend, table
+from spnc.report.plots.learning_curve import limits
 
 _MOST = 400  # lines in the table of numbers
 
@@ -136,7 +136,7 @@ def _finding(facts: Facts, second: int | None) -> str:
             f"Training rows {went} from {number(start)} to {number(train)} nats in "
             f"{last:,} iterations ({_why(optimizer['stopped'])})"
         )
-        said += "" if history.valid else "; there were no validation rows to watch"
+        said += "" if history.valid else "; there were no validation rows to observer"
     return f"{said}. {_pruned(facts)}" if second is not None else f"{said}."
 
 

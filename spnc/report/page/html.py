@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from spnc.wording import clipped, duration, visible
+from spnc.common.wording import clipped, duration, visible
 
 __all__ = [
     "Html",

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spnc.program import Floats
+from spnc.common.arrays import Floats
+from spnc.common.wording import width
 from spnc.report.facts.images import Shape
 from spnc.report.page.charts import Frame, svg
 from spnc.report.page.html import Html, brief, clipped, el
-from spnc.wording import width
 
 SHADES = 16  # as the CSS has them, --q0 to --q15
 NAMED = 40  # so many lines have room for their names

@@ -10,7 +10,7 @@ from spnc.report.facts.gather import Facts
 from spnc.report.page.charts import Dot, scatter
 from spnc.report.page.html import Html, brief, clipped, el, joined, number
 from spnc.report.page.parts import Cell, Section, cut_to, figure, table
-from spnc.spec.search import value_text
+from spnc.spec.search_section import value_text
 from spnc.spec.space import short_names
 
 MOST = 1000  # tries in the table

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from spnc.program import Parameters
+from spnc.common.rng import random_stream
+from spnc.program.program import Parameters
+from spnc.program.score import Counts, Score
 from spnc.registry import OPTIMIZERS, option
-from spnc.score import Counts, Score
-from spnc.streams import stream
 from spnc.training import Fit, Memory
 from spnc.training.dropout import Thinned
 from spnc.training.loop import Iterative, Steps
@@ -75,7 +75,7 @@ class _ThinnedEm:
         self, iteration: int, parameters: Parameters, memory: Memory, counts: Counts | None
     ) -> tuple[Parameters, Memory]:
         del counts  # of the whole circuit there are none
-        engine, rng = self.fit.engine, stream(self.fit.seed, "dropout", iteration)
+        engine, rng = self.fit.engine, random_stream(self.fit.seed, "dropout", iteration)
         thinned = Thinned.of(engine.program, parameters, self.share, rng)
         found = engine.expected_counts(thinned.parameters, self.train)
         return thinned.m_step(engine.program, parameters, found, self.fit.smoothing), memory

@@ -16,9 +16,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from spnc.program import Floats, Parameters
+from spnc.common.arrays import Floats
+from spnc.program.program import Parameters
+from spnc.program.score import Counts, Score
 from spnc.registry import OPTIMIZERS, Conflict, option
-from spnc.score import Counts, Score
 from spnc.training import Fit, Memory
 from spnc.training.batches import Batches
 from spnc.training.loop import Iterative, Steps

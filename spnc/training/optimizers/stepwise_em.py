@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from spnc.program import Parameters
+from spnc.program.program import Parameters
+from spnc.program.score import Counts, Score
 from spnc.registry import OPTIMIZERS, option
-from spnc.score import Counts, Score
 from spnc.training import Fit, Memory
 from spnc.training.batches import Batches
 from spnc.training.loop import Iterative, Steps

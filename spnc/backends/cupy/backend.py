@@ -1,0 +1,76 @@
+"""The GPU backend: CUDA kernels over the distinct projections of the data.
+
+See `spnc.backends.cupy` for how, and docs/gpu.md for what is proven where.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from spnc.common.observer import Progress
+from spnc.diagnostics import Diagnostic, InputError
+from spnc.program.program import Program
+from spnc.registry import BACKENDS, Options, option
+
+if TYPE_CHECKING:
+    from spnc.backends.cupy.device import Device
+    from spnc.backends.cupy.engine import CupyEngine
+
+
+@BACKENDS.register("cupy")
+@dataclass(frozen=True, kw_only=True)
+class CupyBackend(Options):
+    """CUDA kernels on an NVIDIA device, through CuPy."""
+
+    priority: ClassVar[int] = 20
+
+    device: int = option(0, "the number of the device", min=0)
+    precision: Literal["float64", "float32"] = option(
+        "float64", "what values and flows are kept as; they are added up in float64 either way"
+    )
+    memory_mb: float | None = option(
+        None, "memory to work in, in megabytes; none: half of what the device has free", above=0
+    )
+
+    def why_not(self) -> Diagnostic | None:
+        """It needs CuPy, a driver and a device that go together."""
+        from spnc.backends.cupy import trouble
+
+        found = trouble.why_not(self.device)
+        if found is None:
+            return None
+        return replace(found, span=self.span_of("device" if found.code == "E705" else ""))
+
+    def resolved(self) -> CupyBackend:
+        """Itself."""
+        return self
+
+    def prepare(self, program: Program, progress: Progress) -> None:
+        """The kernels, compiled or read from CuPy's cache."""
+        del program
+        progress("compiling, only once on this machine: kernels", 0, None)
+        device = self._device()
+        with device.here():
+            device.compile()
+
+    def open(self, program: Program) -> CupyEngine:
+        """An engine for the program."""
+        from spnc.backends.cupy.engine import CupyEngine
+
+        memory = None if self.memory_mb is None else self.memory_mb * 1e6
+        return CupyEngine(program, self._device(), self._real, memory)
+
+    @property
+    def _real(self) -> np.dtype[np.generic]:
+        return np.dtype(self.precision)
+
+    def _device(self) -> Device:
+        from spnc.backends.cupy.device import Device
+
+        trouble = self.why_not()
+        if trouble is not None:
+            raise InputError([trouble])
+        return Device(self.device, self._real)

@@ -1,0 +1,180 @@
+"""What a pass costs on a device, worked out without one: memory, launches, traffic, arithmetic.
+
+Traffic is what kernels ask for: values, flows, maps, weights and what is added up, for each entry;
+not the circuit's own arrays, which all threads of a warp read at once. What caches save of it is
+not modelled. An exponential or a logarithm counts as one operation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spnc.backends.cupy.launches import USUAL, Limits, cell_launches, flow_launches, row_launches
+from spnc.backends.cupy.layout import Layout, Links, make_layout
+from spnc.backends.cupy.tables import (
+    LANES,
+    Chunks,
+    chunk_sizes,
+    least_room_bytes,
+    list_bytes,
+    room_bytes,
+    tables,
+)
+from spnc.backends.planning.skeleton import Skeleton, shuffled
+from spnc.common.arrays import Floats, Ints
+from spnc.data.dataset import Table
+from spnc.program.program import Program
+
+_DOUBLE, _INT, _SHORT = 8, 4, 2
+
+
+class Work(NamedTuple):
+    """Launches, bytes asked for and written, operations."""
+
+    launches: int
+    read: int
+    written: int
+    operations: int
+
+    @property
+    def intensity(self) -> float:
+        """Operations for each byte moved."""
+        return self.operations / (self.read + self.written)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain facts, the intensity among them."""
+        return {**self._asdict(), "operations_per_byte": round(self.intensity, 4)}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A program over a table, on a device, beside the tables that it keeps."""
+
+    room: int  # bytes to work in: during a pass, and for the lists of the chunks
+    values: Work  # a pass for log-likelihoods
+    counts: Work  # one of EM
+
+
+def estimate(program: Program, table: Table) -> dict[str, Any]:
+    """What a program costs over a table, all rows at once as far as they can be, in plain facts."""
+    skeleton = Skeleton(program)
+    codes, weights, _ = shuffled(skeleton, table)
+    layout = make_layout(skeleton, codes, weights)
+    chunks = Chunks(table.rows, chunk_sizes(layout)[0])
+    kept = table_bytes(layout, chunks, weights)
+    found: dict[str, Any] = {"rows": table.rows}
+    for name in ("float64", "float32"):
+        real = np.dtype(name)
+        own = cost(layout, chunks, real)
+        found[name] = {
+            "table_bytes": kept,
+            "room_bytes": own.room,
+            "least_room_bytes": least_room_bytes(layout, real),
+            "log_likelihood": own.values.as_json(),
+            "em": own.counts.as_json(),
+        }
+    return found
+
+
+def rows_unlike(program: Program, rows: int) -> Table:
+    """So many rows, as different from one another as can be: what costs most."""
+    states = np.array([column.states for column in program.columns])
+    return Table(np.random.default_rng(0).integers(states, size=(rows, len(states))).astype(float))
+
+
+def table_bytes(layout: Layout, chunks: Chunks, weights: Floats) -> int:
+    """What stays on the device as long as the rows are loaded, whatever the chunks are."""
+    arrays = tables(layout, chunks, weights)
+    return sum(a.nbytes for a in arrays.values()) - list_bytes(layout, chunks)
+
+
+def cost(
+    layout: Layout, chunks: Chunks, real: np.dtype[np.generic], limits: Limits = USUAL
+) -> Cost:
+    """The cost of a layout, its rows in such chunks."""
+    values = _Tally(layout, chunks, real.itemsize, limits)
+    values.forward()
+    counts = _Tally(layout, chunks, real.itemsize, limits)
+    counts.forward()
+    counts.backward()
+    return Cost(
+        room_bytes(layout, chunks.size, real),
+        values.work(),
+        counts.work(),
+    )
+
+
+class _Tally:
+    """Adds up what the kernels do; `real` is the size of a value."""
+
+    def __init__(self, layout: Layout, chunks: Chunks, real: int, limits: Limits) -> None:
+        self.layout, self.chunks, self.real, self.limits = layout, chunks, real, limits
+        self.launches = self.read = self.written = self.operations = 0
+        # What each node has values for, over all chunks.
+        self.sizes = np.append(layout.sizes, np.full(layout.row_nodes, layout.rows))
+
+    def work(self) -> Work:
+        """The total."""
+        return Work(self.launches, self.read, self.written, self.operations)
+
+    def _add(self, times: int, read: int = 0, written: int = 0, operations: int = 0) -> None:
+        self.read += int(times) * read
+        self.written += int(times) * written
+        self.operations += int(times) * operations
+
+    def _edges(self, links: Links) -> tuple[Ints, Ints, Ints]:
+        """The entries of every edge's node, by kind: of sum edges, of products', through maps."""
+        own = np.repeat(self.sizes, np.diff(links.starts))
+        is_sum, mapped = links.slots >= 0, links.maps >= 0
+        return own[is_sum], own[~is_sum & ~mapped], own[~is_sum & mapped]
+
+    def forward(self) -> None:
+        """The kernels of forward.cu."""
+        layout, real = self.layout, self.real
+        leaves = len(layout.leaves.entries)
+        sums, straight, mapped = self._edges(layout.children)
+        self._add(layout.slots, _DOUBLE, real, 1)
+        self._add(leaves, 2 * _DOUBLE + _INT, real, 2)
+        self._add(sums.sum(), 4 * real, 0, 6)
+        self._add(straight.sum(), real, 0, 1)
+        self._add(mapped.sum(), _SHORT + real, 0, 1)
+        self._add(self.sizes.sum() - leaves, 0, real)
+        self._add(self.sizes[layout.first_slots >= 0].sum(), 0, 0, 2)
+        self._add(layout.rows, real, real)
+        self.launches += (layout.slots > 0) + 1 + len(cell_launches(layout, self.limits))
+        for _, rows in self.chunks.bounds():
+            self.launches += len(row_launches(layout, rows, self.limits)) + 1
+
+    def backward(self) -> None:
+        """The kernels of backward.cu and counts.cu."""
+        layout, real, feeds = self.layout, self.real, self.layout.feeds
+        fed, chunks = int(feeds.firsts[-1]), len(self.chunks)
+        sums, straight, mapped = self._edges(layout.parents)
+        self._add(layout.rows, real + _DOUBLE, real)  # the root
+        self._add(self.sizes.sum() - layout.rows, real, real)
+        self._add(sums.sum(), 3 * real, 0, 5)
+        self._add(straight.sum(), real, 0, 1)
+        self._add(mapped.sum(), 2 * _INT)
+        through = layout.parents.nodes[(layout.parents.maps >= 0)]
+        self._add(self.sizes[through].sum(), _SHORT + real, 0, 1)
+        self._add(fed * chunks, 2 * _INT + _DOUBLE, _DOUBLE)
+        self._add(len(feeds.gates) * layout.rows, _SHORT + real, 0, 1)
+        self._add(np.repeat(layout.sizes, np.diff(feeds.starts)).sum(), 2 * _INT)
+        self._add(fed, _DOUBLE, 0, 1)
+        links = layout.children
+        owners = np.repeat(np.arange(layout.nodes), np.diff(links.starts))[links.slots >= 0]
+        in_rows = layout.row_slots
+        in_cells = layout.slots - in_rows
+        self._add(self.sizes[owners].sum(), 3 * real, 0, 5)
+        self._add(LANES * in_rows * chunks, _DOUBLE, _DOUBLE)
+        self._add(in_rows, LANES * _DOUBLE, _DOUBLE, LANES)
+        self._add(in_cells, 0, _DOUBLE, LANES)
+        for _, rows in self.chunks.bounds():
+            self.launches += (
+                1 + len(flow_launches(layout, rows, self.limits)) + (fed > 0) + (in_rows > 0)
+            )
+        self.launches += len(cell_launches(layout, self.limits)) + 1 + (in_rows > 0)
+        self.launches += in_cells > 0

@@ -1,0 +1,104 @@
+"""`CupyEngine`: a program opened on a device."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from spnc.backends.cupy import trouble
+from spnc.backends.cupy.device import Device
+from spnc.backends.cupy.launches import USUAL, cell_launches
+from spnc.backends.cupy.layout import Layout, make_layout
+from spnc.backends.cupy.sweep import Batch, Sweep
+from spnc.backends.cupy.tables import Chunks, chunk_sizes, least_room_bytes, room_bytes, tables
+from spnc.backends.planning.skeleton import Skeleton, leaf_probabilities, shuffled
+from spnc.common.arrays import Floats
+from spnc.data.dataset import Table
+from spnc.program.program import Parameters, Program
+from spnc.program.score import Counts, Score
+
+SHARE_OF_MEMORY = 0.5  # of what is free, for rows: others are loaded beside them
+
+
+class CupyEngine:
+    """A program opened on a device."""
+
+    def __init__(
+        self, program: Program, device: Device, real: np.dtype[np.generic], memory: float | None
+    ) -> None:
+        self.program, self.device, self.real, self.memory = program, device, real, memory
+        self.limits = USUAL
+
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """What layouts need to know of the program."""
+        return Skeleton(self.program)
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    def load(self, table: Table, *, once: bool = False) -> Batch:
+        """Distinct projections are found on the CPU, once for each table."""
+        del once
+        codes, weights, order = shuffled(self.skeleton, table)
+        layout = make_layout(self.skeleton, codes, weights)
+        with self.device.here():
+            chunks = Chunks(table.rows, self._chunk_rows(layout))
+            arrays = tables(layout, chunks, weights)
+            on_device = {name: self.device.upload(array) for name, array in arrays.items()}
+        launches = cell_launches(layout, self.limits)
+        return Batch(layout, chunks, weights, order, on_device, self.limits, launches)
+
+    def _chunk_rows(self, layout: Layout) -> int:
+        """As many rows as fit into the memory that may be used."""
+        limit = self.memory
+        if limit is None:
+            limit = SHARE_OF_MEMORY * self.device.free_bytes()
+        return chunk_rows(layout, self.real, limit)
+
+    # -- passes --------------------------------------------------------------------------------
+
+    def log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
+        """log p(row) for every row loaded; missing values are marginalised."""
+        found = np.empty(batch.layout.rows)
+        found[batch.order] = self._log_likelihood(parameters, batch)
+        return found
+
+    def _log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
+        """The same, in the batch's own order."""
+        probabilities = leaf_probabilities(self.program, parameters)
+        with self.device.here():
+            work = Sweep(self.device, batch, self.real, flowing=False)
+            work.start(parameters, probabilities)
+            for row, count in batch.chunks.bounds():
+                work.rows_forward(row, count)
+            return work.log_likelihoods()
+
+    def score(self, parameters: Parameters, batch: Batch) -> Score:
+        """How well the rows loaded are explained."""
+        return Score.of(self._log_likelihood(parameters, batch), batch.weights)
+
+    def expected_counts(self, parameters: Parameters, batch: Batch) -> Counts:
+        """Flows through every edge and leaf, summed over rows by weight; and the score."""
+        probabilities = leaf_probabilities(self.program, parameters)
+        with self.device.here():
+            work = Sweep(self.device, batch, self.real, flowing=True)
+            work.start(parameters, probabilities)
+            for chunk, (row, count) in enumerate(batch.chunks.bounds()):
+                work.rows_forward(row, count)
+                work.rows_backward(chunk, row, count)
+            work.cells_backward()
+            edge_counts, leaf_flows = work.edge_counts(), work.leaf_flows()
+            found = work.log_likelihoods()
+        states = np.zeros(self.skeleton.probability_count)
+        states[batch.layout.leaves.sources] = leaf_flows[batch.layout.leaves.entries]
+        score = Score.of(found, batch.weights)
+        return Counts(edge_counts, self.skeleton.leaf_tables(states), score)
+
+
+def chunk_rows(layout: Layout, real: np.dtype[np.generic], memory: float) -> int:
+    """As many rows at once as go into that many bytes; an error if there is no such number."""
+    for size in chunk_sizes(layout):
+        if room_bytes(layout, size, real) <= memory:
+            return size
+    raise trouble.no_room(least_room_bytes(layout, real), memory)

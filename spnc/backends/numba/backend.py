@@ -1,0 +1,63 @@
+"""The fast CPU backend: compiled loops over the distinct projections of the data.
+
+See `spnc.engine` for how. Nothing is compiled for a circuit: the kernels take it as arrays, are
+compiled once per machine, and kept on disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, ClassVar
+
+from spnc.common.observer import Progress
+from spnc.diagnostics import Diagnostic
+from spnc.program.program import Program
+from spnc.registry import BACKENDS, Options, option
+
+if TYPE_CHECKING:
+    from spnc.backends.numba.engine import CpuEngine
+
+
+@BACKENDS.register("numba")
+@dataclass(frozen=True, kw_only=True)
+class NumbaBackend(Options):
+    """Compiled loops on all cores; what is equal in the data is computed once."""
+
+    priority: ClassVar[int] = 10
+
+    threads: int | None = option(
+        None,
+        "how many threads; none: as NUMBA_NUM_THREADS or OMP_NUM_THREADS say, or one per core",
+        min=1,
+    )
+    plan_rows: int = option(
+        1_500,
+        "a table to be read once is planned from so many rows on, one for training from 2% of it",
+        min=0,
+    )
+
+    def why_not(self) -> Diagnostic | None:
+        """It needs numba."""
+        if find_spec("numba") is not None:
+            return None
+        message = "the numba backend needs numba, which is not installed"
+        return Diagnostic("E701", message, span=self.span_of(""), help="pip install numba")
+
+    def resolved(self) -> NumbaBackend:
+        """Itself."""
+        return self
+
+    def prepare(self, program: Program, progress: Progress) -> None:
+        """The kernels that the program needs, compiled or read from disk."""
+        from spnc.backends.numba.dense import has_dense_blocks
+        from spnc.backends.numba.first_use import compile_kernels
+
+        label = "compiling, only once on this machine: kernel"
+        compile_kernels(has_dense_blocks(program), lambda done: progress(label, done, None))
+
+    def open(self, program: Program) -> CpuEngine:
+        """An engine for the program."""
+        from spnc.backends.numba.engine import CpuEngine
+
+        return CpuEngine(program, self.threads, self.plan_rows)

@@ -1,0 +1,71 @@
+"""A first use of every kernel, on a circuit just large enough to need them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numba.core import event
+
+from spnc.backends.numba.engine import CpuEngine
+from spnc.backends.planning.compiling import Listener
+from spnc.backends.planning.projections import pack
+from spnc.data.dataset import Column, Table
+from spnc.program.program import LeafTable, Parameters, Program, Segment
+
+COLUMNS = 3
+FEW, MANY = 2, 16  # states of a latent variable: too few for dense blocks, and enough
+
+
+def compile_kernels(dense: bool, tell: Callable[[int], None]) -> None:
+    """Make kernels ready; `tell` hears of each that has to be compiled, and not just read."""
+    with event.install_listener("numba:compile", Listener(tell)):
+        for states in (FEW, MANY) if dense else (FEW,):
+            _use(states)
+
+
+@cache
+def _use(states: int) -> None:
+    """Evaluate and count, over all rows and some that are impossible; once per process."""
+    program, parameters = _circuit(states)
+    codes = np.arange(2**COLUMNS)
+    values = ((codes[:, None] >> np.arange(COLUMNS)) & 1).astype(np.float64)
+    often = np.repeat(values, 8, axis=0)
+    # Few projections and many rows, and the other way round; and without a plan.
+    for plan_rows, table in ((0, Table(often)), (0, Table(values)), (10**9, Table(values))):
+        engine = CpuEngine(program, threads=1, plan_rows=plan_rows)
+        batch = engine.load(table)
+        engine.log_likelihood(parameters, batch)
+        engine.expected_counts(parameters, batch)
+    every = np.arange(COLUMNS)
+    own = engine.skeleton.encode(Table(values))
+    pack(own, np.full(COLUMNS, 3), np.arange(COLUMNS + 1), every, codes.astype(np.uint32), 4)
+
+
+def _circuit(states: int) -> tuple[Program, Parameters]:
+    """A sum of mixtures: products of two leaves, as many sums over all of them, a product, a root.
+
+    The last column's leaf is a sure 1 and one weight is zero, so that some rows are impossible
+    and some nodes are dead.
+    """
+    leaves = states * (COLUMNS - 1)
+    variables = np.append(np.repeat(np.arange(COLUMNS - 1), states), COLUMNS - 1)
+    every = np.arange(states)
+    products, sums = leaves + 1, leaves + 1 + states
+    pairs = np.stack([every, every + states], axis=1).reshape(-1)
+    tiled = np.tile(products + every, states)
+    mixture, root = sums + states, sums + states + 1
+    segments = (
+        Segment(False, products, sums, 2 * np.arange(states + 1), pairs, 0),
+        Segment(True, sums, mixture, states * np.arange(states + 1), tiled, 0),
+        Segment(True, mixture, root, np.array([0, states]), sums + every, states**2),
+        Segment(False, root, root + 1, np.array([0, 2]), np.array([leaves, mixture]), 0),
+    )
+    columns = tuple(Column(f"x{i}") for i in range(COLUMNS))
+    table = LeafTable("bernoulli", 2, 0, variables)
+    program = Program(columns, (table,), segments, root, 5)
+    weights = np.full(states**2 + states, 1.0 / states)
+    weights[-2:] = 0.0, 2.0 / states
+    chances = np.append(np.linspace(0.1, 0.9, leaves), 1.0)
+    return program, Parameters(weights, (chances[:, None],))

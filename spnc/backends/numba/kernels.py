@@ -1,0 +1,315 @@
+"""The compiled loops, in the linear domain. Generic over circuits: a plan's arrays are the program.
+
+Every leaf value is divided by the probability of that column's value in the table, so that a
+node's number is a likelihood ratio near one, and sums and products are plain multiply-adds. Where
+numbers leave the range in which all is sure, kernels say so by a sign (see `bracket`).
+
+Flows: a sum's flow is divided by its value once (one division a node and projection); the edge
+to a child then costs two multiplications and an addition. Products hand their flow on unchanged.
+
+Kernels release the interpreter's lock and never share what they write: threads run them on
+disjoint tasks, blocks or cells, and every sum is taken in one fixed order.
+
+`dense` is None in plans without dense blocks, and numba leaves out all that depends on it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spnc.backends.numba.dense_kernels import dense_backward, dense_forward
+from spnc.backends.planning.compiling import kernel, part
+from spnc.backends.planning.plan import DENSE, LEAF, MEMBER, PRODUCT, SUM
+
+FLOOR, CEILING = 1e-290, 1e290
+LOW, HIGH = 1, 2  # signs that a number was below the floor, or above the ceiling
+
+
+@part
+def _signs(own):
+    """Whether numbers leave the range in which all is sure."""
+    low, high = 0, 0
+    for k in range(len(own)):
+        low += own[k] < FLOOR
+        high += not (own[k] <= CEILING)  # what is not a number counts as well
+    return (LOW if low else 0) | (HIGH if high else 0)
+
+
+@part
+def _too_high(own):
+    """The sign of numbers above the ceiling alone."""
+    high = 0
+    for k in range(len(own)):
+        high += not (own[k] <= CEILING)
+    return HIGH if high else 0
+
+
+@part
+def _times(own, table, way):
+    """Multiply; a sign if that leads below the floor, whence the next factor may lead back.
+
+    Nothing is lost where a factor is zero: indicators are, for all states but one.
+    """
+    low = 0
+    for k in range(len(own)):
+        factor = table[way[k]]
+        both = own[k] * factor
+        low += (both < FLOOR) & (own[k] > 0.0) & (factor > 0.0)
+        own[k] = both
+    return LOW if low else 0
+
+
+@part
+def _times_straight(own, factors):
+    """The same for factors in the order of the numbers themselves."""
+    low = 0
+    for k in range(len(own)):
+        both = own[k] * factors[k]
+        low += (both < FLOOR) & (own[k] > 0.0) & (factors[k] > 0.0)
+        own[k] = both
+    return LOW if low else 0
+
+
+@part
+def _add_times(own, weight, other):
+    for k in range(len(own)):
+        own[k] += weight * other[k]
+
+
+@part
+def _share_flow(weight, above, value, own):
+    """Hand a sum's flow, divided by its value, to a child; how much that was."""
+    total = 0.0
+    for k in range(len(own)):
+        flow = weight * above[k] * value[k]
+        own[k] += flow
+        total += flow
+    return total
+
+
+@part
+def _divide(flow, value):
+    for k in range(len(flow)):
+        flow[k] = flow[k] / value[k] if value[k] > 0.0 else 0.0
+
+
+@kernel
+def mark_alive(kinds, links, dense, weights, alive):
+    """Mark what marked nodes reach through weights above zero; the rest costs nothing."""
+    for i in range(len(kinds) - 1, -1, -1):
+        if kinds[i] == DENSE:
+            if dense is not None:
+                block = dense.block_of[i]
+                for m in range(i + 1, i + dense.sums[block]):
+                    alive[i] |= alive[m]
+                if alive[i] != 0:
+                    alive[i : i + dense.sums[block]] = 1
+                    for e in range(dense.starts[block], dense.starts[block + 1]):
+                        alive[dense.children[e]] = 1
+        elif alive[i] != 0:
+            for e in range(links.starts[i], links.starts[i + 1]):
+                if links.slots[e] < 0 or weights[links.slots[e]] > 0.0:
+                    alive[links.nodes[e]] = 1
+
+
+@kernel
+def cells_forward(first, last, cells, dense, weights, matrices, maps, alive, values):
+    """The values of the cells first … last-1, and the signs they give."""
+    links, offsets = cells.children, cells.offsets
+    signs = 0
+    for i in range(first, last):
+        kind = cells.kinds[i]
+        if alive[i] == 0 or kind in (LEAF, MEMBER):
+            continue
+        size = cells.sizes[i]
+        own = values[offsets[i] : offsets[i] + size]
+        if kind == PRODUCT:
+            own[:] = 1.0
+            for e in range(links.starts[i], links.starts[i + 1]):
+                way = maps[links.maps[e] : links.maps[e] + size]
+                signs |= _times(own, values[offsets[links.nodes[e]] :], way)
+        elif kind == SUM:
+            own[:] = 0.0
+            for e in range(links.starts[i], links.starts[i + 1]):
+                weight = weights[links.slots[e]]
+                if weight > 0.0:
+                    child = offsets[links.nodes[e]]
+                    _add_times(own, weight, values[child : child + size])
+        elif dense is not None:
+            block = dense.block_of[i]
+            own = values[offsets[i] : offsets[i] + dense.sums[block] * size]
+            dense_forward(dense, block, matrices, offsets, size, values, own)
+        signs |= _too_high(own) if kind == PRODUCT else _signs(own)
+    return signs
+
+
+@kernel
+def cells_backward(
+    first, last, cells, dense, weights, matrices, maps, alive, values, flows, buffers, counts,
+    dense_counts,
+):  # fmt: skip
+    """The flows of the cells first … last-1, last first; those of their edges into the counts.
+
+    Every cell collects from its parents. The flow of a sum is left divided by its value.
+    """
+    links, offsets = cells.parents, cells.offsets
+    for i in range(last - 1, first - 1, -1):
+        if alive[i] == 0:
+            continue
+        size = cells.sizes[i]
+        own = flows[offsets[i] : offsets[i] + size]
+        value = values[offsets[i] : offsets[i] + size]
+        for e in range(links.starts[i], links.starts[i + 1]):
+            parent = links.nodes[e]
+            if alive[parent] == 0:
+                continue
+            above = flows[offsets[parent] : offsets[parent] + cells.sizes[parent]]
+            if cells.kinds[parent] == PRODUCT:
+                way = maps[links.maps[e] : links.maps[e] + len(above)]
+                for k in range(len(above)):
+                    own[way[k]] += above[k]
+            elif cells.kinds[parent] == SUM:
+                slot = links.slots[e]
+                counts[slot] = _share_flow(weights[slot], above, value, own)
+            elif dense is not None:
+                buffer = buffers[links.maps[e] : links.maps[e] + size]
+                for k in range(size):
+                    own[k] += buffer[k] * value[k]
+        if cells.kinds[i] in (LEAF, PRODUCT):
+            continue
+        _divide(own, value)
+        if dense is not None and cells.kinds[i] == DENSE:
+            block = dense.block_of[i]
+            dense_backward(
+                dense, block, matrices, offsets, size, values,
+                flows[offsets[i] : offsets[i] + dense.sums[block] * size],
+                dense_counts, buffers[dense.buffers[block] : dense.buffers[block + 1]],
+            )  # fmt: skip
+
+
+@kernel
+def rows_pass(
+    first, last, width, nodes, dense, places, offsets, weights, matrices, maps, alive, cell_values,
+    reference, row_weights, flowing, base, values, flows, dense_flows, gate_flows, counts,
+    dense_counts, signs, found,
+):  # fmt: skip
+    """Log-likelihoods of the blocks first … last-1; with `flowing`, the flows through row nodes.
+
+    A row whose ratio is not sure gets not-a-number, and no flow. The signs of every block go to
+    `signs`. The flows of gates go to gate_flows[gate, row - base·width]; those of edges, added up
+    over a block, to counts[block - base, edge] and dense_counts[block - base, edge].
+    """
+    links = nodes.children
+    root = len(nodes.kinds) - 1
+    for block in range(first, last):
+        row = block * width
+        size = min(width, len(found) - row)
+        signs[block] = 0
+        for i in range(root + 1):
+            kind = nodes.kinds[i]
+            if alive[i] == 0 or kind == MEMBER:
+                continue
+            own = values[places[i] : places[i] + size]
+            if kind == PRODUCT:
+                own[:] = 1.0
+                for e in range(links.starts[i], links.starts[i + 1]):
+                    signs[block] |= _times_straight(own, values[places[links.nodes[e]] :])
+                for e in range(nodes.cells.starts[i], nodes.cells.starts[i + 1]):
+                    start = nodes.cells.maps[e] + row
+                    cell = cell_values[offsets[nodes.cells.nodes[e]] :]
+                    signs[block] |= _times(own, cell, maps[start : start + size])
+            elif kind == SUM:
+                own[:] = 0.0
+                for e in range(links.starts[i], links.starts[i + 1]):
+                    weight = weights[links.slots[e]]
+                    if weight > 0.0:
+                        child = places[links.nodes[e]]
+                        _add_times(own, weight, values[child : child + size])
+            elif dense is not None:
+                number = dense.block_of[i]
+                all_sums = values[places[i] : places[i] + dense.sums[number] * width]
+                dense_forward(dense, number, matrices, places, width, values, all_sums)
+                for m in range(1, dense.sums[number]):
+                    signs[block] |= _signs(all_sums[m * width : m * width + size])
+            # A root of zero is an impossible row: the bracket says so.
+            signs[block] |= _too_high(own) if kind == PRODUCT and i < root else _signs(own)
+
+        for k in range(size):
+            value = values[places[root] + k]
+            if value >= FLOOR and value <= CEILING:
+                found[row + k] = np.log(value) + reference[row + k]
+            else:
+                found[row + k] = np.nan
+        if not flowing:
+            continue
+
+        flows[:] = 0.0
+        for k in range(size):
+            if found[row + k] > -np.inf:
+                flows[places[root] + k] = row_weights[row + k]
+            elif signs[block] & HIGH:  # an infinity here must not meet a flow of zero
+                for i in range(root + 1):
+                    values[places[i] + k] = 0.0
+        for i in range(root, -1, -1):
+            if alive[i] == 0:
+                continue
+            own = flows[places[i] : places[i] + size]
+            if nodes.kinds[i] == PRODUCT:
+                for e in range(links.starts[i], links.starts[i + 1]):
+                    child = flows[places[links.nodes[e]] :]
+                    for k in range(size):
+                        child[k] += own[k]
+                continue
+            _divide(own, values[places[i] : places[i] + size])
+            if nodes.kinds[i] == SUM:
+                for e in range(links.starts[i], links.starts[i + 1]):
+                    weight = weights[links.slots[e]]
+                    if weight > 0.0:
+                        child = places[links.nodes[e]]
+                        counts[block - base, e] = _share_flow(
+                            weight, own, values[child : child + size], flows[child : child + size]
+                        )
+            elif dense is not None and nodes.kinds[i] == DENSE:
+                number = dense.block_of[i]
+                fan = dense.starts[number + 1] - dense.starts[number]
+                dense_backward(
+                    dense, number, matrices, places, width, values,
+                    flows[places[i] : places[i] + dense.sums[number] * width],
+                    dense_counts[block - base], dense_flows[: fan * width],
+                )  # fmt: skip
+                for j in range(fan):
+                    child = places[dense.children[dense.starts[number] + j]]
+                    for k in range(size):
+                        flows[child + k] += dense_flows[j * width + k] * values[child + k]
+        start = row - base * width
+        for g in range(len(nodes.gates)):
+            gate = flows[places[nodes.gates[g]] :]
+            for k in range(size):
+                gate_flows[g, start + k] = gate[k]
+
+
+@kernel
+def feed_cells(first, last, row, size, width, feeds, offsets, maps, gate_flows, flows):
+    """Add the flows of gates, for rows row … row+size-1, to those of the cells below them.
+
+    Block by block, and gate by gate within a block: an order that no wave can change.
+    """
+    links = feeds.gates
+    for i in range(first, last):
+        cell = flows[offsets[feeds.cells[i]] :]
+        for start in range(0, size, width):
+            stop = min(start + width, size)
+            for e in range(links.starts[i], links.starts[i + 1]):
+                gate = gate_flows[links.nodes[e], start:stop]
+                way = maps[links.maps[e] + row + start : links.maps[e] + row + stop]
+                for k in range(stop - start):
+                    cell[way[k]] += gate[k]
+
+
+@kernel
+def add_counts(parts, slots, counts):
+    """Add the counts of blocks, block by block, to those of the weight slots."""
+    for b in range(len(parts)):
+        for e in range(len(slots)):
+            if slots[e] >= 0:
+                counts[slots[e]] += parts[b, e]

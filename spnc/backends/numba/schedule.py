@@ -1,0 +1,117 @@
+"""In which order cells are computed, and what can be computed at the same time.
+
+A *stage* is a run of levels, and its *tasks* are the connected pieces of the circuit within it:
+no edge joins two tasks of a stage, so threads can take them in any order and the result has the
+same bits. A tree is one stage of many tasks. Where pieces are joined by shared nodes, the stage
+ends below them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from spnc.common.arrays import Ints
+
+PER_NODE = 30  # what a node costs beside its entries, in entries
+LARGEST_TASK = 0.125  # of a stage's cost: else it is cut
+WORTH_SHARING = 300_000  # entries: what costs less is not worth waking a second thread for
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The cells in order, with costs; for each stage, where its tasks start, and its end."""
+
+    nodes: Ints
+    costs: Ints
+    stages: tuple[Ints, ...]
+
+
+def schedule(
+    sizes: Ints,
+    is_cell: NDArray[np.bool_],
+    parents: Ints,
+    children: Ints,
+    together: Sequence[Sequence[int]] = (),
+) -> Schedule:
+    """Order the cells; nodes are numbered children first, edges lie between cells.
+
+    Nodes to be kept together stand next to each other, where the first of them would stand.
+    """
+    count = len(sizes)
+    fan = np.bincount(parents, minlength=count)
+    cost = sizes * (1 + fan) + PER_NODE
+    level = _levels(count, parents, children)
+    rank = np.arange(count)
+    for group in together:
+        rank[list(group)] = group[0]
+    joined = [(group[0], n) for group in together for n in group[1:]]
+    if joined:  # the same task, too
+        parents = np.concatenate([parents, [a for a, _ in joined]])
+        children = np.concatenate([children, [b for _, b in joined]])
+    top = int(level[is_cell].max(initial=0))
+    stages: list[Ints] = []
+    nodes: list[Ints] = []
+    done = 0
+    low = 0
+    while low <= top:
+        high = _tallest(low, top, is_cell, level, cost, parents, children)
+        chosen = is_cell & (level >= low) & (level <= high)
+        labels = _pieces(chosen, parents, children)
+        own = np.flatnonzero(chosen)
+        own = own[np.lexsort((own, rank[own], labels[own]))]
+        starts = np.flatnonzero(np.diff(labels[own], prepend=-1))
+        stages.append(np.concatenate([starts, [len(own)]]) + done)
+        nodes.append(own)
+        done += len(own)
+        low = high + 1
+    order = np.concatenate(nodes)
+    return Schedule(order, cost[order], tuple(stages))
+
+
+def _tallest(
+    low: int,
+    top: int,
+    is_cell: NDArray[np.bool_],
+    level: Ints,
+    cost: Ints,
+    parents: Ints,
+    children: Ints,
+) -> int:
+    """The last of the levels that can be one stage from `low` on: a single level always can."""
+
+    def fits(high: int) -> bool:
+        chosen = is_cell & (level >= low) & (level <= high)
+        labels = _pieces(chosen, parents, children)
+        weight = np.bincount(labels[chosen], weights=cost[chosen])
+        return bool(weight.sum() < WORTH_SHARING or weight.max() <= LARGEST_TASK * weight.sum())
+
+    if fits(top):
+        return top
+    good, bad = low, top
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good
+
+
+def _pieces(chosen: NDArray[np.bool_], parents: Ints, children: Ints) -> Ints:
+    """For every chosen node, the number of the connected piece it lies in."""
+    inside = chosen[parents] & chosen[children]
+    pairs = (np.ones(int(inside.sum()), dtype=np.int8), (parents[inside], children[inside]))
+    graph = coo_array(pairs, shape=(len(chosen), len(chosen)))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
+def _levels(count: int, parents: Ints, children: Ints) -> Ints:
+    """The longest way down from every node; edges are sorted by parent, children come first."""
+    level = [0] * count
+    for parent, child in zip(parents.tolist(), children.tolist(), strict=True):
+        if level[child] >= level[parent]:
+            level[parent] = level[child] + 1
+    return np.array(level, dtype=np.int64)

@@ -1,0 +1,116 @@
+"""Projections: which rows are equal on a few columns? Exact numbering, no hashing of contents.
+
+Rows are numbered by refinement: the numbers on the columns so far, together with the next
+column's code, are renumbered in the order of first appearance. Codes are `codes[column, row]`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spnc.backends.planning.compiling import kernel
+
+LARGEST = 65_535  # projections are numbered by 16 bits
+
+
+@kernel
+def _refine(codes, column, states, rows, ids, limit, seen, out, marks):
+    """Number the pairs (ids[i], code of row i) into `out`; how many, or -1 above the limit.
+
+    `seen` is scratch for all pairs, -1 throughout; `marks` remembers which entries to clear.
+    """
+    found = 0
+    for i in range(len(rows)):
+        key = np.int64(ids[i]) * states + codes[column, rows[i]]
+        number = seen[key]
+        if number < 0:
+            if found == limit:
+                for k in range(found):
+                    seen[marks[k]] = -1
+                return -1
+            number = found
+            seen[key] = found
+            marks[found] = key
+            found += 1
+        out[i] = number
+    for k in range(found):
+        seen[marks[k]] = -1
+    return found
+
+
+@kernel
+def project(codes, states, columns, rows, limit, ids):
+    """Number `rows` by their codes on `columns`, into `ids`; how many there are, or -1 if more
+    than `limit`."""
+    widest = 1
+    for c in columns:
+        widest = max(widest, states[c])
+    seen = np.full(limit * widest, -1, dtype=np.int32)
+    marks = np.empty(limit, dtype=np.int64)
+    ids[:] = 0
+    count = 1
+    for c in columns:
+        count = _refine(codes, c, states[c], rows, ids, limit, seen, ids, marks)
+        if count < 0:
+            return -1
+    return count
+
+
+@kernel
+def representatives(ids, count, rows):
+    """The first of `rows` under every number."""
+    found = np.empty(count, dtype=np.uint32)
+    known = 0
+    for i in range(len(rows)):
+        if ids[i] == known:
+            found[known] = rows[i]
+            known += 1
+            if known == count:
+                break
+    return found
+
+
+@kernel
+def pack(codes, states, starts, columns, rows, limit):
+    """Pack factors, in order, into groups of at most `limit` distinct projections each.
+
+    Factor i speaks about columns[starts[i]:starts[i+1]]. The answer is the group of every factor
+    (a factor that is too large alone is a group of its own).
+    """
+    factors = len(starts) - 1
+    widest = 1
+    for c in columns:
+        widest = max(widest, states[c])
+    seen = np.full(limit * widest, -1, dtype=np.int32)
+    marks = np.empty(limit, dtype=np.int64)
+    ids = np.zeros(len(rows), dtype=np.uint16)
+    trial = np.empty(len(rows), dtype=np.uint16)
+    group = np.empty(factors, dtype=np.int64)
+    current = 0
+    count = 1
+    i = 0
+    empty = True
+    while i < factors:
+        new = count
+        for k in range(len(rows)):
+            trial[k] = ids[k]
+        for e in range(starts[i], starts[i + 1]):
+            c = columns[e]
+            new = _refine(codes, c, states[c], rows, trial, limit, seen, trial, marks)
+            if new < 0:
+                break
+        if new >= 0:
+            group[i] = current
+            ids, trial = trial, ids
+            count = new
+            empty = False
+            i += 1
+            continue
+        if empty:  # too large alone
+            group[i] = current
+            i += 1
+        current += 1
+        ids[:] = 0
+        count = 1
+        empty = True
+    return group

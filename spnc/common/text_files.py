@@ -1,0 +1,34 @@
+"""Text files: read whole, or the reason why that cannot be done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class UnreadableFileError(Exception):
+    """A text file cannot be read. `help` says what to do about it, if that is known."""
+
+    def __init__(self, reason: str, help: str | None = None) -> None:
+        super().__init__(reason)
+        self.help = help
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a UTF-8 file, without a byte order mark and with newlines only.
+
+    Raises `FileNotFoundError`, and `UnreadableFileError` for every other reason.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        reason = f"byte {error.start} is not UTF-8 text"
+        raise UnreadableFileError(reason, "save it as UTF-8") from None
+    except FileNotFoundError:
+        raise
+    except IsADirectoryError:
+        raise UnreadableFileError("it is a folder", "name a file in it") from None
+    except OSError as error:
+        raise UnreadableFileError(error.strerror or str(error)) from None
+    except ValueError as error:  # a name with a NUL character
+        raise UnreadableFileError(str(error)) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")

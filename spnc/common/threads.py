@@ -1,0 +1,59 @@
+"""A team of threads that share out numbered work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+def thread_count(asked: int | None) -> int:
+    """As many threads as asked for; else as the usual variables say; else one per usable core."""
+    if asked is not None:
+        return asked
+    for name in VARIABLES:
+        text = os.environ.get(name, "").split(",")[0].strip()
+        if text.isdigit() and int(text) > 0:
+            return int(text)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class ThreadTeam:
+    """So many threads, the caller's own among them."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+
+    def run(self, bounds: Sequence[int], work: Callable[[int, int, int], None]) -> None:
+        """work(worker, start, stop) for every two neighbouring bounds, all at once."""
+        parts = [(i, a, b) for i, (a, b) in enumerate(pairwise(bounds)) if a < b]
+        waiting = [self._pool.submit(work, *part) for part in parts[1:]] if self._pool else []
+        for part in parts[: 1 if waiting else None]:
+            work(*part)
+        for one in waiting:
+            one.result()
+
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+def even_bounds(count: int, parts: int) -> list[int]:
+    """0 … count cut into nearly equal parts."""
+    return [count * i // parts for i in range(parts + 1)]
+
+
+def shares(up_to: NDArray[np.int64], parts: int) -> list[int]:
+    """Items cut into parts of about the same cost; up_to[i] is the cost of all before item i."""
+    goals = up_to[0] + (up_to[-1] - up_to[0]) * np.arange(1, parts) / parts
+    return [0, *np.searchsorted(up_to, goals).tolist(), len(up_to) - 1]

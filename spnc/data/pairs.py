@@ -1,0 +1,136 @@
+"""How often the states of every two columns come together, and their mutual information."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.common.arrays import Floats, Ints
+from spnc.data.dataset import Column, Table
+
+_EXACT = 2.0**24  # whole numbers up to here, and their sums, are exact in single precision
+_BLOCK = 16  # columns
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """For every two columns, how often each two of their states come together.
+
+    The states of all columns stand one after another, those of column i from `offsets[i]` on;
+    `counts[a, b]` is the weight of the rows with state a of one column and b of another. A row
+    counts for the pairs that it has both values of.
+    """
+
+    offsets: Ints  # with the end of the last column
+    counts: Floats
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        """The counts of both sets of rows together."""
+        return PairCounts(self.offsets, self.counts + other.counts)
+
+    def between(self, i: int, j: int) -> Floats:
+        """The counts of two columns, `[state of i, state of j]`."""
+        own, other = (slice(self.offsets[k], self.offsets[k + 1]) for k in (i, j))
+        return self.counts[own, other]
+
+    def probabilities(self, alpha: float) -> Floats:
+        """The same as probabilities, each pair's adding up to one; `alpha` rows more for each.
+
+        Where nothing was counted and nothing is added, both columns are uniform.
+        """
+        starts, sizes = self.offsets[:-1], np.diff(self.offsets)
+        totals = np.add.reduceat(np.add.reduceat(self.counts, starts, 0), starts, 1)
+        cells = np.outer(sizes, sizes)
+        empty = totals + alpha * cells <= 0.0
+        scale = _spread(1.0 / np.where(empty, cells, totals + alpha * cells), sizes)
+        probabilities: Floats = (self.counts + np.where(_spread(empty, sizes), 1.0, alpha)) * scale
+        return probabilities
+
+
+def pair_counts(columns: Sequence[Column], table: Table) -> PairCounts:
+    """Every pair of columns counted at once, as a product of matrices.
+
+    Where rows count as whole numbers, the first state of a column without gaps is what the others
+    leave: of binary columns a quarter of the products is enough, and sums are exact in any order
+    and, if they are not too large, in single precision.
+    """
+    offsets = np.concatenate([[0], np.cumsum([column.states for column in columns])])
+    counts = np.zeros((offsets[-1], offsets[-1]))
+    states = np.concatenate([np.arange(column.states) for column in columns])
+    owners = np.repeat(np.arange(len(columns)), np.diff(offsets))
+    whole = bool((table.weights == np.floor(table.weights)).all())
+    small = whole and float(table.weights.sum()) < _EXACT
+    kind = np.float32 if small else np.float64
+    implied = offsets[:-1][_complete(table)] if whole else offsets[:0]
+    counted = np.setdiff1d(np.arange(len(states)), implied)
+    for piece in table.pieces():
+        present = (piece.values[:, owners[counted]] == states[counted]).astype(kind)
+        weighted = present * piece.weights[:, None].astype(kind)
+        counts[np.ix_(counted, counted)] += present.T @ weighted
+    if len(implied):
+        _fill_in(counts, implied, counted, owners, float(table.weights.sum()))
+    return PairCounts(offsets.astype(np.int64), counts)
+
+
+def _complete(table: Table) -> NDArray[np.bool_]:
+    """Which columns have no gaps."""
+    found = np.ones(table.values.shape[1], dtype=np.bool_)
+    for piece in table.pieces():
+        found &= ~np.isnan(piece.values).any(axis=0)
+    return found
+
+
+def _fill_in(counts: Floats, implied: Ints, counted: Ints, owners: Any, total: float) -> None:
+    """The counts of each complete column's first state: all rows, less those of the others."""
+    others = counted[np.isin(owners[counted], owners[implied])]
+    starts = np.searchsorted(owners[others], owners[implied])
+    ends = np.searchsorted(owners[others], owners[implied], side="right")
+
+    def left_over(of: Floats, whole: Any) -> Floats:
+        """`whole` less the sums over each column's other states, `of` having a row for each."""
+        running = np.concatenate([np.zeros((1, of.shape[1])), np.cumsum(of, axis=0)])
+        found: Floats = whole - (running[ends] - running[starts])
+        return found
+
+    own = np.diag(counts)[counted]  # how often each state comes at all
+    rest = left_over(counts[np.ix_(others, counted)], own[None, :])
+    counts[np.ix_(implied, counted)] = rest
+    counts[np.ix_(counted, implied)] = rest.T
+    firsts = left_over(np.diag(counts)[others][:, None], total)[:, 0]
+    counts[np.ix_(implied, implied)] = left_over(counts[np.ix_(others, implied)], firsts[None, :])
+
+
+def mutual_information(pairs: PairCounts, alpha: float = 0.0) -> Floats:
+    """The mutual information of every two columns, in nats; zero on the diagonal.
+
+    `alpha` pseudo-rows are added to every cell of every pair's table.
+    """
+    return information(pairs.probabilities(alpha), pairs.offsets)
+
+
+def information(joint: Floats, offsets: Ints) -> Floats:
+    """The same from every pair's joint probabilities, laid out as `PairCounts` lays out counts."""
+    starts, sizes = offsets[:-1], np.diff(offsets)
+    own, others = np.add.reduceat(joint, starts, 1), np.add.reduceat(joint, starts, 0)
+    found: Floats = np.empty((len(sizes), len(sizes)))
+    for first in range(0, len(sizes), _BLOCK):  # what is worked on stays in the cache
+        part = slice(first, first + _BLOCK)
+        begin, end = offsets[first], offsets[min(first + _BLOCK, len(sizes))]
+        block = joint[begin:end]
+        rows = np.repeat(own[begin:end], sizes, axis=1)
+        columns = np.repeat(others[part], sizes[part], axis=0)
+        ratio = np.divide(block, rows * columns, out=np.ones_like(block), where=block > 0.0)
+        cells = block * np.log(ratio)
+        below = np.add.reduceat(cells, starts[part] - begin, 0)
+        found[part] = np.add.reduceat(below, starts, 1)
+    np.fill_diagonal(found, 0.0)
+    return np.maximum(found, 0.0)
+
+
+def _spread(blocks: NDArray[Any], sizes: Ints) -> NDArray[Any]:
+    """A number for each pair of columns, put at each pair of their states."""
+    return np.repeat(np.repeat(blocks, sizes, axis=0), sizes, axis=1)

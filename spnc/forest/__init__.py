@@ -1,0 +1,1 @@
+"""Growing a forest: components, the sum on top, pretraining before links."""

@@ -1,0 +1,80 @@
+"""The forest: components learned one by one, and the sum on top (Algorithm 2 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spnc.common.gc_pause import gc_paused
+from spnc.common.observer import Progress, silent
+from spnc.common.rng import random_stream
+from spnc.data.dataset import Dataset, Table
+from spnc.diagnostics import Sink
+from spnc.graph.forest import Forest
+from spnc.graph.nodes import Builder, Graph, Origin
+from spnc.learners import LearningTask
+from spnc.leaves.smoothing import Smoothing
+
+if TYPE_CHECKING:
+    from spnc.spec.recipe import Component
+
+
+@gc_paused()
+def grow(
+    components: Sequence[Component],
+    dataset: Dataset,
+    *,
+    smoothing: Smoothing,
+    seed: int,
+    sink: Sink,
+    progress: Progress = silent,
+) -> Forest:
+    """Learn every component into one graph. Each has a random stream of its own."""
+    builder = Builder(dataset.columns)
+    table = dataset.by_columns
+    roots: list[int] = []
+    total = sum(c.count for c in components)
+    index = 0
+    for component in components:
+        name = component.learner.plugin_name
+        for _ in range(component.count):
+            progress("components", index, total)
+            where = partial(component.span_of, "learner")
+            builder.origin = Origin(f"component {index + 1}, {name}", where)
+            task = LearningTask(
+                dataset.columns,
+                _drawn_again(table, random_stream(seed, "bootstrap", index))
+                if component.bootstrap
+                else table,
+                smoothing,
+                random_stream(seed, "component", index),
+                builder,
+                sink,
+                dataset.splits.get("valid"),
+                progress,
+            )
+            root = component.learner.learn(task)
+            index += 1
+            if root is None:
+                break  # its problem was reported once; the next copy would only repeat it
+            roots.append(root)
+    progress("components", total, total)
+    return Forest(builder, tuple(roots))
+
+
+def _drawn_again(table: Table, rng: np.random.Generator) -> Table:
+    """As many rows, drawn with replacement: the sample that bagging gives a component."""
+    rows = np.sort(rng.integers(table.rows, size=table.rows))
+    return Table(np.asfortranarray(table.values[rows]), table.weights[rows])
+
+
+def crown(forest: Forest) -> Graph:
+    """The forest's graph with a sum over all components on top, each weighted 1/n."""
+    builder, roots = forest.builder, forest.roots
+    builder.origin = Origin("the sum over the forest's components")
+    share = 1.0 / len(roots)
+    builder.graph.graph["root"] = builder.sum(roots, [share] * len(roots))
+    return builder.graph

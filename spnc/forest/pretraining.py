@@ -1,0 +1,67 @@
+"""Some EM on a forest that is still to be linked, so that its nodes are worth judging."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import Any
+
+from spnc.backends import Backend
+from spnc.common.gc_pause import gc_paused
+from spnc.data.dataset import Table
+from spnc.graph.equality import representatives
+from spnc.graph.forest import Forest
+from spnc.graph.nodes import Leaf, Sum, below, children, children_first, payloads
+from spnc.leaves.smoothing import Smoothing
+from spnc.passes.share import share_tied
+from spnc.program.lift import lift
+from spnc.program.lower import lower_with_numbers
+from spnc.training.m_step import m_step
+
+
+@gc_paused()
+def warm_up(
+    forest: Forest, train: Table, smoothing: Smoothing, backend: Backend, iterations: int
+) -> None:
+    """So many iterations on the plain forest; the parameters of its nodes are changed in place.
+
+    `train` has every row once, by weight.
+    """
+    if iterations == 0:
+        return
+    graph = forest.builder.graph
+    work = graph.copy()
+    work.add_node("top", node=Sum())
+    work.add_weighted_edges_from(("top", root, 1.0 / len(forest.roots)) for root in forest.roots)
+    work.graph["root"] = "top"
+    # As in training: what weighs nothing is not there, and stays as it is.
+    weighed = [(n, c, data.get("weight")) for n, c, data in work.edges(data=True)]
+    work.remove_edges_from([(n, c) for n, c, weight in weighed if weight == 0.0])
+    reached = set(below(work, "top"))
+    work.remove_nodes_from([n for n in work if n not in reached])
+    same = representatives(work, children_first(work), finished=False)
+    program, parameters, number = lower_with_numbers(share_tied(work))
+    engine = backend.open(program)
+    batch = engine.load(train)
+    for _ in range(iterations):
+        counts = engine.expected_counts(parameters, batch)
+        parameters = m_step(program, parameters, counts, smoothing)
+
+    fitted = lift(program, parameters)
+    payload, weights = payloads(fitted), children(fitted)
+    for n, edges in children(graph).items():
+        if n not in reached:
+            continue
+        own, at = graph.nodes[n], number[same[n]]
+        if isinstance(own["node"], Leaf):
+            found: Any = payload[at]
+            own["node"] = replace(own["node"], distribution=found.distribution)
+        elif isinstance(own["node"], Sum):
+            kept = {c: data for c, data in edges.items() if data["weight"] > 0.0}
+            # Children that were tied have become one child, whose weight is theirs together.
+            together: dict[int, float] = defaultdict(float)
+            for child, data in kept.items():
+                together[number[same[child]]] += data["weight"]
+            for child, data in kept.items():
+                one = number[same[child]]
+                data["weight"] *= weights[at][one]["weight"] / together[one]

@@ -1,1 +1,0 @@
-"""What the cupy backend does: programs laid out for a device, and CUDA kernels; docs/gpu.md."""

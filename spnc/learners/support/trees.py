@@ -1,0 +1,51 @@
+"""Trees over columns: the spanning tree that keeps most of the mutual information."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from spnc.common.arrays import Floats
+from spnc.data.dataset import Column, Table
+from spnc.data.pairs import mutual_information, pair_counts
+
+_KNOWN: WeakKeyDictionary[Table, dict[float, Floats]] = WeakKeyDictionary()
+
+
+def shared_information(columns: Sequence[Column], table: Table, alpha: float) -> Floats:
+    """The mutual information of every two columns of a table, reckoned once for the same table."""
+    known = _KNOWN.setdefault(table, {})
+    if alpha not in known:
+        with threadpool_limits(limits=1):  # sums of weights that are no whole numbers vary else
+            known[alpha] = mutual_information(pair_counts(columns, table), alpha)
+    return known[alpha]
+
+
+def perturbed(affinity: Floats, noise: float, rng: np.random.Generator) -> Floats:
+    """The same multiplied by 1 + noise times a number between -1 and 1, one for each pair."""
+    if noise == 0.0:
+        return affinity
+    numbers = np.triu(rng.uniform(-1.0, 1.0, affinity.shape), 1)
+    found: Floats = affinity * (1.0 + noise * (numbers + numbers.T))
+    return found
+
+
+def maximum_spanning_tree(affinity: Floats, root: int = 0) -> list[tuple[int, int]]:
+    """The (parent, child) edges of the heaviest tree over all columns, parents before children.
+
+    Prim's algorithm from the root on; of equal affinities the first column is taken.
+    """
+    waiting = np.ones(len(affinity), dtype=bool)
+    waiting[root] = False
+    best, parent = affinity[root].copy(), np.full(len(affinity), root)
+    edges = []
+    for _ in range(len(affinity) - 1):
+        child = int(np.argmax(np.where(waiting, best, -np.inf)))
+        edges.append((int(parent[child]), child))
+        waiting[child] = False
+        closer = affinity[child] > best
+        best[closer], parent[closer] = affinity[child][closer], child
+    return edges

@@ -1,0 +1,61 @@
+"""The one smoothing policy: learners and optimisers turn counts into probabilities here only.
+
+`smoothing: a` in a spec is a symmetric Dirichlet prior with parameter 1 + a on the weights of
+every sum and on the outcomes of every leaf: `a` pseudo-rows are added to each alternative.
+`smoothing: {weights: a, leaves: b}` has one such number for sums and another for leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.common.arrays import Floats
+from spnc.registry import Options, option
+
+SUM_TOLERANCE = 1e-9  # how far from one a sum of probabilities may be
+
+
+@dataclass(frozen=True, kw_only=True)
+class Smoothing(Options):
+    """Pseudo-rows added to every alternative; one number stands for both."""
+
+    one_number_for: ClassVar[tuple[str, ...]] = ("weights", "leaves")
+
+    weights: float = option(0.1, "pseudo-rows added to every child of a sum", min=0)
+    leaves: float = option(0.1, "pseudo-rows added to every outcome of a leaf", min=0)
+
+    @classmethod
+    def of(cls, alpha: float) -> Smoothing:
+        """The same number for sums and leaves."""
+        return cls(weights=alpha, leaves=alpha)
+
+
+def smoothed(counts: Floats, alpha: float, fallback: Floats) -> Floats:
+    """Probabilities from counts over the last axis; `fallback` where nothing was counted."""
+    total = counts.sum(axis=-1, keepdims=True) + alpha * counts.shape[-1]
+    empty = total <= 0.0
+    return np.where(empty, fallback, (counts + alpha) / np.where(empty, 1.0, total))
+
+
+def smoothed_segments(
+    counts: Floats, starts: NDArray[np.int64], alpha: float, fallback: Floats
+) -> Floats:
+    """The same over segments of a flat array: segment i is counts[starts[i]:starts[i+1]]."""
+    if len(counts) == 0:
+        return counts
+    sizes = np.diff(starts)
+    total = np.repeat(np.add.reduceat(counts, starts[:-1]) + alpha * sizes, sizes)
+    empty = total <= 0.0
+    return np.where(empty, fallback, (counts + alpha) / np.where(empty, 1.0, total))
+
+
+def log_prior(probabilities: Floats, alpha: float) -> float:
+    """The log density of the prior at these probabilities, up to a constant."""
+    if alpha == 0.0:
+        return 0.0
+    with np.errstate(divide="ignore"):
+        return float(alpha * np.log(probabilities).sum())

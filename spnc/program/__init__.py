@@ -1,0 +1,1 @@
+"""Flat programs: what graphs are lowered to and engines compute."""

@@ -1,0 +1,40 @@
+"""What a program looks like: its size, its layers from the root's side up, its scopes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from spnc.program.program import Program
+
+
+def inspect_program(program: Program) -> dict[str, Any]:
+    """Plain facts: `model` (totals), `layers` (leaves are layer 1) and `scopes` by size."""
+    layer = [1] * program.nodes
+    scope = program.scopes()
+    kind = ["leaves"] * program.nodes
+    edges = [0] * program.nodes
+    for segment in program.segments:
+        children, starts = segment.children.tolist(), segment.starts.tolist()
+        for offset, n in enumerate(range(segment.first, segment.last)):
+            own = children[starts[offset] : starts[offset + 1]]
+            kind[n] = "sums" if segment.is_sum else "products"
+            layer[n] = 1 + max(layer[c] for c in own)
+            edges[n] = len(own)
+    by_layer = _grouped(layer, kind)
+    by_size = _grouped([s.bit_count() for s in scope], kind)
+    down: dict[int, int] = defaultdict(int)
+    for n, count in enumerate(edges):
+        down[layer[n]] += count
+    return {
+        "model": {"columns": len(program.columns), **program.facts()},
+        "layers": [{"layer": k, **by_layer[k], "edges": down[k]} for k in sorted(by_layer)],
+        "scopes": [{"columns": k, **by_size[k]} for k in sorted(by_size)],
+    }
+
+
+def _grouped(keys: list[int], kinds: list[str]) -> dict[int, dict[str, int]]:
+    found: dict[int, dict[str, int]] = {}
+    for key, kind in zip(keys, kinds, strict=True):
+        found.setdefault(key, {"sums": 0, "products": 0, "leaves": 0})[kind] += 1
+    return found

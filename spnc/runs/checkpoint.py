@@ -1,0 +1,105 @@
+"""A checkpoint: the state of training as a safetensors file, with one text of JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spnc.common.arrays import Floats
+from spnc.program.program import Parameters
+from spnc.training import Fitted, Record, State
+
+FORMAT = "spnc-checkpoint"
+
+
+def state_bytes(state: State, fingerprint: str) -> bytes:
+    """The content of a checkpoint. `fingerprint` says which run it belongs to."""
+    from safetensors.numpy import save
+
+    tensors = {
+        **_arrays("", state.parameters),
+        **_arrays("best.", state.best),
+        **{f"memory.{name}": np.ascontiguousarray(a) for name, a in state.memory.items()},
+    }
+    about: dict[str, Any] = {
+        "fingerprint": fingerprint,
+        "best_iteration": state.best_iteration,
+        "history": _rows(state.history),
+    }
+    if state.earlier is not None:
+        tensors |= _arrays("earlier.", state.earlier.parameters)
+        about["earlier"] = {
+            "history": _rows(state.earlier.history),
+            "stopped": state.earlier.stopped,
+            "kept": state.earlier.kept,
+            "kept_iteration": state.earlier.kept_iteration,
+        }
+    return save(tensors, metadata={FORMAT: json.dumps(about)})
+
+
+def read_state(path: Path, fingerprint: str, like: Parameters) -> State | None:
+    """The state in a file; None if it is of another run.
+
+    Its arrays must be shaped as `like`, the parameters that training began with. Those of a fit
+    after pruning have shapes of their own, and memories are the optimiser's: both are compared
+    with what they should be where training goes on. Raises all kinds of errors for other files.
+    """
+    from safetensors import safe_open
+
+    with safe_open(str(path), framework="numpy") as file:
+        about = json.loads((file.metadata() or {})[FORMAT])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    if about["fingerprint"] != fingerprint:
+        return None
+    earlier = None
+    if "earlier" in about:
+        first = about["earlier"]
+        history, kept = _history(first["history"], first["kept_iteration"])
+        found = _parameters("earlier.", tensors, like)
+        earlier = Fitted(found, history, str(first["stopped"]), str(first["kept"]), kept)
+    shaped = like if earlier is None else None
+    history, best = _history(about["history"], about["best_iteration"])
+    return State(
+        _parameters("", tensors, shaped),
+        _parameters("best.", tensors, shaped),
+        best,
+        history,
+        {n.removeprefix("memory."): a for n, a in tensors.items() if n.startswith("memory.")},
+        earlier,
+    )
+
+
+def _arrays(prefix: str, parameters: Parameters) -> dict[str, Floats]:
+    tables = {f"{prefix}tables.{i}": t for i, t in enumerate(parameters.tables)}
+    arrays = {f"{prefix}weights": parameters.weights, **tables}
+    return {name: np.ascontiguousarray(a) for name, a in arrays.items()}
+
+
+def _parameters(prefix: str, tensors: dict[str, Any], like: Parameters | None) -> Parameters:
+    count = sum(name.startswith(f"{prefix}tables.") for name in tensors)
+    tables = tuple(tensors[f"{prefix}tables.{i}"] for i in range(count))
+    found = Parameters(tensors[f"{prefix}weights"], tables)
+    if like is not None:
+        pairs = [(found.weights, like.weights), *zip(tables, like.tables, strict=True)]
+        if any(a.shape != b.shape or a.dtype != b.dtype for a, b in pairs):
+            raise ValueError("its arrays do not have the shape of the circuit's parameters")
+    return found
+
+
+def _rows(history: tuple[Record, ...]) -> list[list[Any]]:
+    return [[getattr(r, f.name) for f in fields(Record)] for r in history]
+
+
+def _history(rows: Any, iteration: Any) -> tuple[tuple[Record, ...], int]:
+    """A history, and the number of an iteration in it."""
+    history = tuple(Record(*row) for row in rows)
+    numbers = [iteration, *(v for row in rows for v in row)]
+    if not all(v is None or isinstance(v, int | float) for v in numbers):
+        raise ValueError("its history is not made of numbers")
+    if not 0 <= iteration < len(history):
+        raise ValueError("its best iteration is not in its history")
+    return history, int(iteration)

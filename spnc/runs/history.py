@@ -1,0 +1,135 @@
+"""The learning curve of a run, read back from its folder; also while the run goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from spnc.runs import checkpoint
+from spnc.diagnostics import Sink
+from spnc.runs.folder import RunFolder
+from spnc.training import Record
+
+# What reading a file that was changed can raise.
+_DAMAGE = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, csv.Error)
+_ABSURD = 1e15  # no iteration and no log-likelihood is beyond this
+
+
+@dataclass(frozen=True)
+class History:
+    """Average log-likelihoods by iteration; `valid` is empty without validation rows.
+
+    Where no row was possible, a value is not a number. `kept` is the position of the parameters
+    that were kept, or that are the best so far of a run that is not `finished`.
+    """
+
+    name: str
+    iterations: tuple[int, ...]
+    train: tuple[float, ...]
+    valid: tuple[float, ...]
+    kept: int | None
+    finished: bool
+
+
+def read_history(path: Path, sink: Sink) -> History | None:
+    """The curve of a run folder, or None after reporting why there is none (E601)."""
+    folder = RunFolder(path, sink)
+    if not path.is_dir():
+        found = "is a file" if path.exists() else "does not exist"
+        sink.error(
+            "E601",
+            f"no learning curve: `{path}` {found}",
+            where=str(path),
+            help="give the folder that `spnc train` wrote",
+        )
+        return None
+    file = folder.history if folder.history.is_file() else folder.checkpoint
+    if not file.is_file():
+        begun = folder.lock.is_file()
+        sink.error(
+            "E601",
+            f"there is no learning curve in `{path}`" + (" yet" if begun else ""),
+            where=str(path),
+            notes=["a running training writes its curve after the first iteration"]
+            if begun
+            else [],
+            help=None if begun else "give a folder that `spnc train` wrote",
+        )
+        return None
+    try:
+        if file == folder.history:
+            return _finished(folder)
+        return _in_progress(folder)
+    except (OSError, *_DAMAGE) as error:
+        sink.error(
+            "E601",
+            "the learning curve cannot be read",
+            where=str(file),
+            notes=[(str(error) or type(error).__name__).splitlines()[0]],
+            help="the file was changed; train again",
+        )
+        return None
+
+
+def _finished(folder: RunFolder) -> History:
+    with folder.history.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    lacking = [n for n in ("iteration", "train", "valid") if not rows or n not in rows[0]]
+    if lacking:
+        raise ValueError(f"it has no {' and no '.join(lacking)}")
+    if any(None in row.values() for row in rows):
+        raise ValueError("a line of it is cut short")
+    lines = [(int(r["iteration"]), float(r["train"]), float(r["valid"] or "nan")) for r in rows]
+    return _history(folder, lines, _kept(folder), finished=True)
+
+
+def _kept(folder: RunFolder) -> int | None:
+    """Which iteration a finished run kept, if its metrics are there to tell."""
+    try:
+        metrics = json.loads(folder.metrics.read_text(encoding="utf-8"))
+        return int(metrics["optimizer"]["kept_iteration"])
+    except (OSError, *_DAMAGE):
+        return None
+
+
+def _in_progress(folder: RunFolder) -> History:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(folder.checkpoint), framework="numpy") as file:
+            about = json.loads((file.metadata() or {})[checkpoint.FORMAT])
+    except SafetensorError as error:
+        raise ValueError(str(error)) from error
+    records = [Record(*row) for row in about["history"]]
+    lines = [
+        (int(r.iteration), float(r.train), math.nan if r.valid is None else float(r.valid))
+        for r in records
+    ]
+    return _history(folder, lines, about["best_iteration"], finished=False)
+
+
+def _history(
+    folder: RunFolder, lines: list[tuple[int, float, float]], kept: int | None, *, finished: bool
+) -> History:
+    if not lines:
+        raise ValueError("it has no iterations")
+    iterations, train, valid = (tuple(column) for column in zip(*lines, strict=True))
+    if any(after <= before for before, after in pairwise(iterations)):
+        raise ValueError("its iterations are not in order")
+    if any(abs(value) > _ABSURD for line in lines for value in line):
+        raise ValueError("its numbers are absurd")
+    watched = any(map(math.isfinite, valid))
+    if not finished and not watched:
+        kept = None  # without validation rows the last is kept, and that is still to come
+    return History(
+        folder.path.resolve().name,
+        iterations,
+        train,
+        valid if watched else (),
+        iterations.index(kept) if kept in iterations else None,
+        finished,
+    )

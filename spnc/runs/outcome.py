@@ -1,0 +1,101 @@
+"""What became of one try of a search, and all of them as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from spnc.program.score import Score
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished try. `number` counts from 1: in the order of the grid, or of the sample of it, or
+    as they came.
+    """
+
+    number: int
+    values: Mapping[str, Any]  # what it has chosen, by path
+    valid: Score
+    train: Score
+    edges: int
+    iterations: int
+    seconds: float
+    chosen: bool = False
+    setup: float = 0.0  # seconds before the first iteration, without what is done just once
+    structure: float = 0.0  # of these: for components and links
+    pace: float = 0.0  # seconds for an iteration; 0 if there was none
+    kept: int = 0  # the iteration whose parameters were kept
+    stopped: str = ""  # what ended training
+    note: str = ""  # whatever those who proposed it want to remember
+
+    @property
+    def lowering(self) -> float:
+        """Seconds for what comes between the structure and the first iteration."""
+        return max(0.0, self.setup - self.structure)
+
+    def better_than(self, other: Outcome | None) -> bool:
+        """By the validation rows; of equals, the earlier is better."""
+        return other is None or (self.valid.rank, -self.number) > (other.valid.rank, -other.number)
+
+    def as_json(self) -> dict[str, Any]:
+        """The try as `metrics.json` says it, and as `tries.csv` does in columns."""
+        return {
+            "try": self.number,
+            "values": dict(self.values),
+            "valid": _average(self.valid),
+            "valid_impossible": int(self.valid.impossible),
+            "train": _average(self.train),
+            "train_impossible": int(self.train.impossible),
+            "edges": self.edges,
+            "iterations": self.iterations,
+            "seconds": round(self.seconds, 3),
+            "chosen": self.chosen,
+        }
+
+    def as_record(self) -> dict[str, Any]:
+        """The try in full, for going on after an interruption."""
+        return asdict(self)
+
+    @staticmethod
+    def from_record(record: Mapping[str, Any]) -> Outcome:
+        """The try in a record. Raises KeyError, TypeError or ValueError if it is not one."""
+        scores = {name: Score(**record[name]) for name in ("valid", "train")}
+        for score in scores.values():
+            if not all(isinstance(v, int | float) for v in asdict(score).values()):
+                raise ValueError("its scores are not numbers")
+        if not isinstance(record["number"], int):
+            raise TypeError("its tries are not numbered")
+        seconds = [record[name] for name in ("seconds", "setup", "structure", "pace")]
+        if not all(isinstance(value, int | float) for value in seconds):
+            raise TypeError("its times are not numbers")
+        return Outcome(**{**record, **scores})
+
+
+def _average(score: Score) -> float | None:
+    return score.average if score.possible > 0 else None
+
+
+def outcomes_text(outcomes: Iterable[Outcome]) -> str:
+    """`tries.csv`: a line per try, a column per choice."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    head: list[str] | None = None
+    for outcome in outcomes:
+        row = outcome.as_json()
+        row = {"try": row.pop("try"), **row.pop("values"), **row}
+        if head is None:
+            head = list(row)
+            writer.writerow(head)
+        writer.writerow([_cell(value) for value in row.values()])
+    return text.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "none" if value is None else json.dumps(value)

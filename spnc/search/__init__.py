@@ -1,0 +1,1 @@
+"""Many trainings of which the best is kept: grids from a spec, and `--auto`."""

@@ -1,0 +1,43 @@
+"""A forest of ExtraSPNs with Chow-Liu trees for leaves: the paper's components, made stronger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from spnc.learners.extra_spn import ExtraSpn
+from spnc.leaves.smoothing import Smoothing
+from spnc.registry import FAMILIES, Options
+from spnc.search.auto import Board, Proposal
+from spnc.search.auto.families.hidden_chow_liu import forests
+from spnc.spec.recipe import Component
+from spnc.training.optimizers.em import Em
+
+COUNT = 10
+SECONDS = 1e-7  # for each component, row and pair of columns, about
+EDGES = 300  # for each column, about
+ITERATIONS = 30
+OPENING = 0.01
+AXIS = "extra-spn opening"
+
+
+@FAMILIES.register("extra-spn")
+@dataclass(frozen=True, kw_only=True)
+class ExtraSpns(Options):
+    """Ten of them, once."""
+
+    def propose(self, board: Board) -> Iterator[Proposal]:
+        """The forest, when there is something to compare it with."""
+        if board.columns < 2 or len(board.tried) < 3:
+            return
+        entry = Component(count=COUNT, learner=ExtraSpn(leaves="chow-liu"))
+        recipe = replace(
+            board.base,
+            forest=(entry,),
+            smoothing=Smoothing.of(0.3),
+            optimizer=Em(stop=None),
+        )
+        seconds = 1.0 + COUNT * SECONDS * board.dataset.train.rows * board.columns**2
+        gain = board.opening(AXIS, OPENING, forests(board))
+        edges = EDGES * board.columns
+        yield Proposal(recipe, f"{COUNT} random SPNs", AXIS, gain, edges, ITERATIONS, seconds)

@@ -1,0 +1,111 @@
+"""Pairwise counts and mutual information against plain loops, and the tree against networkx."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spnc.data.dataset import Column, Table
+from spnc.data.pairs import PairCounts, mutual_information, pair_counts
+from spnc.learners.support.trees import maximum_spanning_tree, shared_information
+
+COLUMNS = (Column("a"), Column("b", "categorical", 3), Column("c"), Column("d", "categorical", 4))
+
+
+def random_table(seed: int) -> Table:
+    rng = np.random.default_rng(seed)
+    values = np.stack([rng.integers(c.states, size=60) for c in COLUMNS], axis=1).astype(float)
+    values[:, 2] = np.where(rng.random(60) < 0.8, values[:, 0], values[:, 2])
+    values[rng.random(values.shape) < 0.1] = np.nan
+    return Table(values, rng.integers(0, 4, size=60).astype(float))
+
+
+@given(seed=st.integers(0, 10_000), alpha=st.sampled_from([0.0, 0.1, 1.0]))
+def test_mutual_information_is_what_its_definition_says(seed: int, alpha: float) -> None:
+    table = random_table(seed)
+    found = mutual_information(pair_counts(COLUMNS, table), alpha)
+    for i, first in enumerate(COLUMNS):
+        for j, second in enumerate(COLUMNS):
+            joint = np.full((first.states, second.states), alpha)
+            for row, weight in zip(table.values, table.weights, strict=True):
+                if not np.isnan(row[[i, j]]).any():
+                    joint[int(row[i]), int(row[j])] += weight
+            joint /= joint.sum()
+            expected = 0.0
+            for x in range(first.states):
+                for y in range(second.states):
+                    if joint[x, y] > 0 and i != j:
+                        independent = joint[x].sum() * joint[:, y].sum()
+                        expected += joint[x, y] * np.log(joint[x, y] / independent)
+            np.testing.assert_allclose(found[i, j], expected, atol=1e-12)
+
+
+def test_columns_that_are_never_seen_together_say_nothing_about_each_other() -> None:
+    values = np.array([[0.0, np.nan], [np.nan, 1.0]])
+    pairs = pair_counts(COLUMNS[:2], Table(values))
+    assert pairs.between(0, 1).sum() == 0.0
+    assert mutual_information(pairs).max() == 0.0
+
+
+@given(seed=st.integers(0, 10_000), root=st.integers(0, 7))
+def test_the_tree_is_the_heaviest_one_and_parents_come_before_children(
+    seed: int, root: int
+) -> None:
+    affinity = np.random.default_rng(seed).random((8, 8))
+    affinity += affinity.T
+    edges = maximum_spanning_tree(affinity, root)
+    graph = nx.Graph()
+    graph.add_weighted_edges_from((i, j, affinity[i, j]) for i in range(8) for j in range(i))
+    expected = nx.maximum_spanning_tree(graph).size(weight="weight")
+    np.testing.assert_allclose(sum(affinity[edge] for edge in edges), expected)
+    reached = {root}
+    for parent, child in edges:
+        assert parent in reached
+        reached.add(child)
+    assert len(reached) == 8
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["ones", "whole", "parts"]), st.booleans())
+def test_pairs_are_counted_as_one_by_one(seed: int, weighing: str, gaps: bool) -> None:
+    """Also where the first state of a column is what the others leave."""
+    rng = np.random.default_rng(seed)
+    columns = [Column(str(i), "categorical", int(rng.integers(2, 5))) for i in range(4)]
+    values = np.stack([rng.integers(c.states, size=30) for c in columns], axis=1).astype(float)
+    if gaps:
+        values[rng.random(30) < 0.3, 1] = np.nan
+    weights = {
+        "ones": np.ones(30),
+        "whole": rng.integers(0, 5, 30).astype(float),
+        "parts": rng.random(30),
+    }[weighing]
+    found = pair_counts(columns, Table(values, weights))
+    for i in range(4):
+        for j in range(4):
+            for a in range(columns[i].states):
+                for b in range(columns[j].states):
+                    both = (values[:, i] == a) & (values[:, j] == b)
+                    assert found.between(i, j)[a, b] == pytest.approx(weights[both].sum())
+                    if weighing != "parts":
+                        assert found.between(i, j)[a, b] == weights[both].sum()
+
+
+def test_a_table_is_counted_once_for_all_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counting(*arguments: Any) -> PairCounts:
+        calls.append(1)
+        return pair_counts(*arguments)
+
+    monkeypatch.setattr("spnc.learners.support.trees.pair_counts", counting)
+    columns = [Column("a"), Column("b")]
+    table = Table(np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]))
+    first = shared_information(columns, table, 0.1)
+    assert shared_information(columns, table, 0.1) is first
+    assert shared_information(columns, table, 0.2) is not first
+    shared_information(columns, Table(table.values), 0.1)
+    assert len(calls) == 3

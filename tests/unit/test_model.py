@@ -1,0 +1,207 @@
+"""Model files: the same bytes for the same model, nothing executed, clear words when broken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import save as save_tensors
+
+import spnc
+from spnc.data.dataset import Column
+from spnc.model import Model, to_bytes
+from spnc.program.lower import lower
+from spnc.program.program import LeafTable, Parameters, Program, Segment
+from tests.circuits import random_circuit, random_rows
+
+
+def model_of(seed: int) -> Model:
+    program, parameters = lower(random_circuit(seed, variables=6, depth=5))
+    return Model("some", program, parameters, {"recipe": "none"})
+
+
+@given(seed=st.integers(0, 10**6))
+def test_a_saved_model_comes_back_the_same(tmp_path_factory, seed: int) -> None:
+    path = tmp_path_factory.mktemp("models") / "model.spnc"
+    model = model_of(seed)
+    model.save(path)
+    again = spnc.load(path)
+    assert to_bytes(again) == path.read_bytes()
+    rows = random_rows(seed, model.columns, 20, 0.2)
+    assert (again.log_likelihood(rows) == model.log_likelihood(rows)).all()
+    assert again.columns == model.columns
+    assert again.provenance == model.provenance
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(spnc.InputError) as caught:
+        spnc.load(path)
+    (diagnostic,) = caught.value.diagnostics
+    return diagnostic.code
+
+
+def test_files_that_are_not_models_are_refused_with_a_reason(tmp_path: Path) -> None:
+    assert refused(tmp_path / "missing.spnc") == "E114"
+    path = tmp_path / "model.spnc"
+    for content in (b"", b"PK\x03\x04", b"\x80\x04\x95pickle", b"\xff" * 100):
+        path.write_bytes(content)
+        assert refused(path) == "E501"
+    path.write_bytes(save_tensors({"x": np.zeros(3)}))
+    assert refused(path) == "E502"
+
+
+@pytest.mark.parametrize("keep", [0.2, 0.7, 0.99])
+def test_a_file_that_was_cut_short_is_refused(tmp_path: Path, keep: float) -> None:
+    path = tmp_path / "model.spnc"
+    content = to_bytes(model_of(1))
+    path.write_bytes(content[: int(len(content) * keep)])
+    assert refused(path) == "E501"
+
+
+def tampered(tmp_path: Path, change) -> Path:
+    from safetensors import safe_open
+
+    path = tmp_path / "model.spnc"
+    model_of(2).save(path)
+    with safe_open(str(path), framework="numpy") as file:
+        about = json.loads(file.metadata()["spnc-model"])
+        tensors = {n: file.get_tensor(n).copy() for n in file.keys()}  # noqa: SIM118
+    change(about, tensors)
+    path.write_bytes(save_tensors(tensors, metadata={"spnc-model": json.dumps(about)}))
+    return path
+
+
+def test_a_model_of_another_format_version_is_refused(tmp_path: Path) -> None:
+    assert refused(tampered(tmp_path, lambda a, t: a.update(version=99))) == "E503"
+
+
+def break_child(about, tensors) -> None:
+    tensors["children"][0] = 10**6
+
+
+def break_loop(about, tensors) -> None:
+    tensors["children"][0] = int(tensors["segments"][0][1])
+
+
+def break_weight(about, tensors) -> None:
+    tensors["weights"][0] = 2.0
+
+
+def break_leaf(about, tensors) -> None:
+    tensors["leaves.0.parameters"][0] = -1.0
+
+
+def break_variable(about, tensors) -> None:
+    tensors["leaves.0.variables"][0] = 99
+
+
+def break_root(about, tensors) -> None:
+    about["root"] = -5
+
+
+def lose_array(about, tensors) -> None:
+    del tensors["starts"]
+
+
+def lose_key(about, tensors) -> None:
+    del about["columns"]
+
+
+def float_children(about, tensors) -> None:
+    tensors["children"] = tensors["children"].astype(np.float64)
+
+
+def float32_weights(about, tensors) -> None:
+    tensors["weights"] = tensors["weights"].astype(np.float32)
+
+
+def overlapping(about, tensors) -> None:
+    tensors["leaves.0.variables"][:] = tensors["leaves.0.variables"][0]
+
+
+def same_names(about, tensors) -> None:
+    about["columns"][1][0] = about["columns"][0][0]
+
+
+def other_root(about, tensors) -> None:
+    about["root"] = 0
+
+
+def unknown_leaf(about, tensors) -> None:
+    about["leaves"][0][0] = "os.system"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        break_child,
+        break_loop,
+        break_weight,
+        break_leaf,
+        break_variable,
+        break_root,
+        lose_array,
+        lose_key,
+        float_children,
+        float32_weights,
+        overlapping,
+        same_names,
+        other_root,
+        unknown_leaf,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_arrays_that_do_not_fit_together_are_refused(tmp_path: Path, change) -> None:
+    assert refused(tampered(tmp_path, change)) == "E504"
+
+
+def test_a_child_named_twice_and_a_node_outside_the_circuit_are_problems() -> None:
+    leaves = LeafTable("bernoulli", 2, 0, np.zeros(2, dtype=np.int64))
+    parameters = Parameters(np.array([0.5, 0.5]), (np.full((2, 1), 0.5),))
+
+    def problems(children: list[int]) -> list[str]:
+        segment = Segment(True, 2, 3, np.array([0, 2]), np.array(children), 0)
+        return list(Program((Column("x"),), (leaves,), (segment,), 2, 2).problems(parameters))
+
+    assert problems([0, 1]) == []
+    assert problems([0, 0]) == ["a node has the same child twice", "a node is not below the root"]
+
+
+def test_values_that_a_column_cannot_have_are_refused_by_name() -> None:
+    model = spnc.compile("specs/quickstart.yaml", ["forest.0.count=1"])
+    with pytest.raises(spnc.InputError) as caught:
+        model.log_likelihood(np.full((1, 64), 0.5))
+    assert len(caught.value.diagnostics) == 64
+    assert "pixel_0_0" in str(caught.value)
+    with pytest.raises(spnc.InputError, match="64 columns"):
+        model.log_likelihood(np.zeros((3, 5)))
+
+
+def test_one_row_may_be_given_without_its_brackets() -> None:
+    model = model_of(3)
+    row = np.zeros(6)
+    assert model.log_likelihood(row).shape == (1,)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch) -> None:
+    from spnc.common import atomic
+
+    path = tmp_path / "file.txt"
+    atomic.write_text(path, "old")
+    monkeypatch.setattr(Path, "replace", lambda *a: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        atomic.write_text(path, "new")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_what_is_not_a_number_is_refused_in_words() -> None:
+    model = model_of(3)
+    with pytest.raises(spnc.InputError, match="not numbers"):
+        model.log_likelihood([["a"] * 6])  # type: ignore[arg-type]
+    with pytest.raises(spnc.InputError, match="cannot have"):
+        model.log_likelihood(np.full((1, 6), np.inf))
