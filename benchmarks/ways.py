@@ -1,9 +1,9 @@
-"""Which ways lead up from a forest of ten hidden Chow-Liu trees?
+"""Compare ways to improve on a forest of ten hidden Chow-Liu trees.
 
-    python -m benchmarks.ways [--datasets a,b] [--systems a,b] [--seeds N]
+    python -m benchmarks.ways [--datasets a,b] [--systems a,b] [--seeds N] [--page-only]
 
-Every way changes one thing in specs/paper/DATASET-hclt10.yaml; then there are continuous mixtures.
-Compared on validation rows: the choices behind specs/best. What came out is in
+Each way changes one thing in specs/paper/DATASET-hclt10.yaml; continuous mixtures follow. They are
+compared on validation rows, since they are the choices behind specs/best. The results are in
 benchmarks/results/ways.json and, as a table, in ways.md.
 """
 
@@ -18,15 +18,15 @@ from typing import Any
 
 import yaml
 
-from benchmarks.markdown import table
-from benchmarks.paper_figures import DATASETS
-from benchmarks.runs import RESULTS, ROOT, Benchmark, Cell, Record, run
+from benchmarks.common.markdown import filled, table
+from benchmarks.common.published import DATASETS
+from benchmarks.common.trainings import RESULTS, ROOT, Benchmark, Cell, Record, run
 
 BASE, TUNED = "ten hidden Chow-Liu trees", "`specs/best/`"
 LEARN_SPN = {"learner": "learn-spn", "count": 5, "leaves": "chow-liu", "clusters": 4}
 EXTRA_SPN = {"learner": "extra-spn", "count": 10, "leaves": "chow-liu"}
 
-Entry = dict[str, Any]  # of a spec's forest
+Entry = dict[str, Any]  # an entry of a spec's forest
 
 
 def _with(**changes: Any) -> Callable[[Entry], list[str]]:
@@ -74,13 +74,14 @@ SYSTEMS = {
     "… and four times as many": _mixture(2048),
 }
 
-_HEAD = """# Ways up
+_HEAD = """# Ways to improve on ten hidden Chow-Liu trees
 
-Written by `python -m benchmarks.ways`. Average log-likelihoods of **validation** rows in nats; in
-brackets what was gained over the first line (**bold** above 0.001), and edges as times its own.
-Every line down to the continuous mixtures changes one thing in the first; of the mixtures, each
-line adds to the one before. The last line is specs/best/DATASET.yaml, from [the best
-densities](best.md): sizes, rates and EM afterwards as the validation rows of each dataset want it.
+Written by `python -m benchmarks.ways`. Average log-likelihoods of **validation** rows in nats. In
+brackets: the difference from the first row (**bold** above 0.001), and the number of edges
+relative to it. One seed cannot tell small differences from noise. Down to the continuous
+mixtures, each row changes one thing in the first row; among the mixtures, each row adds to the
+one before. The last row is specs/best/DATASET.yaml, from [the best densities](best.md), with
+sizes, learning rates and EM chosen for each dataset.
 """
 
 
@@ -104,7 +105,7 @@ def main() -> int:
 
 
 def report(records: Sequence[Record]) -> str:
-    """All ways by all datasets that have records of the first."""
+    """Return the page: all ways, for the datasets that have records of the first."""
 
     def cell(system: str, data: str) -> str:
         own = [r for r in records if (r["system"], r["data"]) == (system, data)]
@@ -128,7 +129,7 @@ def report(records: Sequence[Record]) -> str:
         [system, seeds(system), *(cell(system, data) for data in named)]
         for system in (*SYSTEMS, TUNED)
     ]
-    return f"{_HEAD}\n{table(['', 'seeds', *(DATASETS[name] for name in named)], rows)}"
+    return f"{filled(_HEAD)}\n{table(['', 'seeds', *(DATASETS[name] for name in named)], rows)}"
 
 
 if __name__ == "__main__":
