@@ -19,7 +19,7 @@ from benchmarks.common.markdown import filled, table
 from benchmarks.common.published import CHECKED, DATASETS, FAR, SOURCES
 from benchmarks.common.trainings import ROOT, Benchmark, Cell, Record, run
 
-SYSTEMS = {"own": "its own recipe", "any": "one recipe for all"}
+SYSTEMS = {"own": "a recipe for each dataset", "any": "one recipe for all datasets"}
 _HEAD = f"""# The best densities
 
 Written by `python -m benchmarks.best`. Average log-likelihoods in nats, means over seeds;

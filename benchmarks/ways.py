@@ -57,31 +57,31 @@ def _forest(*entries: Entry) -> list[str]:
 
 SYSTEMS = {
     BASE: _fitted(),
-    "twenty": _with(count=20),
+    "twenty trees": _with(count=20),
     "more noise in the trees": _with(noise=1.5),
     "random roots": _with(root="random"),
-    "each from a bootstrap of the rows": _with(bootstrap=True),
-    "of 4 to 16 states": _states((2, 4), (3, 8), (3, 12), (2, 16)),
-    "five LearnSPNs on Chow-Liu leaves beside them": _beside(LEARN_SPN),
-    "ten ExtraSPNs on Chow-Liu leaves beside them": _beside(EXTRA_SPN),
+    "trees from bootstrap samples": _with(bootstrap=True),
+    "4 to 16 hidden states": _states((2, 4), (3, 8), (3, 12), (2, 16)),
+    "plus five LearnSPNs on Chow-Liu leaves": _beside(LEARN_SPN),
+    "plus ten ExtraSPNs on Chow-Liu leaves": _beside(EXTRA_SPN),
     "a larger prior": _fitted("smoothing=0.5"),
-    "parameters averaged": _fitted("optimizer.average=0.9"),
+    "moving average of the parameters": _fitted("optimizer.average=0.9"),
     "dropout of 10%": _fitted("optimizer.dropout=0.1"),
     "EM on mini-batches": _fitted("optimizer.method=stepwise-em"),
     "continuous mixture of 512 trees": _mixture(512, tree="plain", settling=0),
-    "… its points settled": _mixture(512, tree="plain"),
-    "… and its trees chosen given the point": _mixture(512),
-    "… and four times as many": _mixture(2048),
+    "… with its points settled": _mixture(512, tree="plain"),
+    "… and trees chosen given the point": _mixture(512),
+    "… and four times as many trees": _mixture(2048),
 }
 
 _HEAD = """# Ways to improve on ten hidden Chow-Liu trees
 
 Written by `python -m benchmarks.ways`. Average log-likelihoods of **validation** rows in nats. In
-brackets: the difference from the first row (**bold** above 0.001), and the number of edges
-relative to it. One seed cannot tell small differences from noise. Down to the continuous
-mixtures, each row changes one thing in the first row; among the mixtures, each row adds to the
-one before. The last row is specs/best/DATASET.yaml, from [the best densities](best.md), with
-sizes, learning rates and EM chosen for each dataset.
+brackets: the difference from the first row, and the number of edges relative to it. One seed cannot
+tell small differences from noise. Down to the continuous mixtures, each row changes one thing in
+the first row; among the mixtures, each row adds to the one before. The last row is
+specs/best/DATASET.yaml, from [the best densities](best.md), with sizes, learning rates and EM
+chosen for each dataset.
 """
 
 
@@ -118,7 +118,7 @@ def report(records: Sequence[Record]) -> str:
         gained = found - mean(r["valid"] for r in base)
         times = mean(r["edges"] for r in own) / mean(r["edges"] for r in base)
         text = f"{gained:+.3f}"
-        return f"{found:.3f} ({f'**{text}**' if gained > 0.001 else text}, {times:.1f}×)"
+        return f"{found:.3f} ({text}, {times:.1f}×)"
 
     def seeds(system: str) -> str:
         return ", ".join(map(str, sorted({r["seed"] for r in records if r["system"] == system})))

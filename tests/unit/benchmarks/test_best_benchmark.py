@@ -86,13 +86,13 @@ def test_one_seed_has_no_interval() -> None:
 
 def test_ways_are_compared_on_the_validation_rows() -> None:
     first = [record("jester", ways.BASE, s, -52.5 - s) for s in range(2)]
-    up = [record("jester", "twenty", s, -52.0 - s, 2000) for s in range(2)]
+    up = [record("jester", "twenty trees", s, -52.0 - s, 2000) for s in range(2)]
     down = [record("jester", "random roots", s, -53.0 - s) for s in range(2)]
     for each in (*first, *up, *down):
         each["test"] = 0.0
     text = ways.report([*first, *up, *down])
     assert f"| {ways.BASE} | 0, 1 | -53.000 |" in text
-    assert "| twenty | 0, 1 | -52.500 (**+0.500**, 2.0×) |" in text
+    assert "| twenty trees | 0, 1 | -52.500 (+0.500, 2.0×) |" in text
     assert "| random roots | 0, 1 | -53.500 (-0.500, 1.0×) |" in text
 
 
