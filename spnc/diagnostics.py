@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import difflib
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from spnc.common.text_files import UnreadableFileError, read_text
 from spnc.common.wording import visible, width
 
+T = TypeVar("T")
 Severity = Literal["error", "warning"]
 
 
@@ -160,6 +162,13 @@ class Sink:
         if self.failed:
             raise InputError(in_reading_order(self.diagnostics))
 
+    def require(self, value: T | None) -> T:
+        """Stop if an error was reported; otherwise return the value, which must be there."""
+        self.stop()
+        if value is None:
+            raise AssertionError("nothing was returned, and no error was reported")
+        return value
+
 
 def read_source(path: Path, sink: Sink, span: Span | None = None) -> Source | None:
     """Return the text of a file, or None after reporting why it cannot be read (E114).
@@ -178,6 +187,21 @@ def read_source(path: Path, sink: Sink, span: Span | None = None) -> Source | No
     where = None if span is not None else str(path)
     sink.error("E114", f"cannot read `{path}`: {reason}", span, help=help, where=where)
     return None
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Report a failure to write to `path` as the user's to mend (E120), not as a bug."""
+    try:
+        yield
+    except OSError as error:
+        sink = Sink()
+        reason = error.strerror or str(error)
+        for parent in Path(path).parents:
+            if parent.exists() and not parent.is_dir():
+                reason = f"`{parent}` is not a folder"
+        sink.error("E120", f"cannot write `{path}`: {reason}", where=str(path))
+        sink.stop()
 
 
 def in_reading_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import fields
 from pathlib import Path
@@ -10,10 +11,28 @@ from typing import Any
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.program.program import Parameters
+from spnc.data.dataset import Dataset
+from spnc.program.program import Parameters, Program
+from spnc.runs.lock import recipe_text
+from spnc.spec.recipe import Recipe
 from spnc.training import Fitted, Record, State
 
 FORMAT = "spnc-checkpoint"
+
+
+def fingerprint(
+    recipe: Recipe, dataset: Dataset, program: Program, parameters: Parameters
+) -> str:
+    """Return a digest of what a checkpoint belongs to: recipe, data, circuit, first parameters."""
+    sha = hashlib.sha256(dataset.digest.encode())
+    sha.update(recipe_text(recipe).encode())
+    for segment in program.segments:
+        sha.update(f"{segment.is_sum} {segment.first} {segment.last}".encode())
+        sha.update(segment.starts.tobytes() + segment.children.tobytes())
+    sha.update(parameters.weights.tobytes())
+    for leaf, table in zip(program.leaves, parameters.tables, strict=True):
+        sha.update(leaf.distribution.encode() + leaf.variables.tobytes() + table.tobytes())
+    return sha.hexdigest()
 
 
 def state_bytes(state: State, fingerprint: str) -> bytes:

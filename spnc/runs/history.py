@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from spnc.runs import checkpoint
 from spnc.diagnostics import Sink
+from spnc.runs import checkpoint
 from spnc.runs.folder import RunFolder
 from spnc.training import Record
 

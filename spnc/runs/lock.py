@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
-from spnc.spec.recipe import Recipe
+from spnc.spec.recipe import Lock, Recipe
 from spnc.spec.relocate import relocated
 from spnc.spec.write_yaml import write_yaml
 
@@ -52,3 +54,20 @@ def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
             lock.span_of("versions"),
             notes=[f"in use now: {versions()}", "the result may differ in its last digits"],
         )
+
+
+def lock_text(recipe: Recipe, dataset: Dataset, folder: Path) -> str:
+    """A spec that repeats the run: every default resolved, file names seen from `folder`."""
+    lock = Lock(data=dataset.digest, versions=versions())
+    recipe = relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
+    head = "# Written by spnc: every option of the run, and what it was made from.\n"
+    search = recipe.search if recipe.space is not None else None
+    recipe = replace(recipe, backend=recipe.backend.resolved(), search=search, lock=lock)
+    return head + write_yaml(recipe, full=True)
+
+
+def short_text(recipe: Recipe, folder: Path) -> str:
+    """A spec that repeats the run, for people: only what is not the default."""
+    return write_yaml(
+        relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
+    )

@@ -6,10 +6,11 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from spnc.program.score import Score
+from spnc.runs.metrics import TryMetrics
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class Outcome:
     pace: float = 0.0  # seconds for an iteration; 0 if there was none
     kept: int = 0  # the iteration whose parameters were kept
     stopped: str = ""  # what ended training
-    note: str = ""  # whatever those who proposed it want to remember
+    # What whoever proposed the try wants to remember, as plain values.
+    note: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def lowering(self) -> float:
@@ -42,20 +44,20 @@ class Outcome:
         """By the validation rows; of equals, the earlier is better."""
         return other is None or (self.valid.rank, -self.number) > (other.valid.rank, -other.number)
 
-    def as_json(self) -> dict[str, Any]:
-        """The try as `metrics.json` says it, and as `tries.csv` does in columns."""
-        return {
-            "try": self.number,
-            "values": dict(self.values),
-            "valid": _average(self.valid),
-            "valid_impossible": int(self.valid.impossible),
-            "train": _average(self.train),
-            "train_impossible": int(self.train.impossible),
-            "edges": self.edges,
-            "iterations": self.iterations,
-            "seconds": round(self.seconds, 3),
-            "chosen": self.chosen,
-        }
+    def metrics(self) -> TryMetrics:
+        """Return the try as `metrics.json` and `tries.csv` show it."""
+        return TryMetrics(
+            self.number,
+            dict(self.values),
+            _average(self.valid),
+            int(self.valid.impossible),
+            _average(self.train),
+            int(self.train.impossible),
+            self.edges,
+            self.iterations,
+            round(self.seconds, 3),
+            self.chosen,
+        )
 
     def as_record(self) -> dict[str, Any]:
         """The try in full, for going on after an interruption."""
@@ -70,6 +72,8 @@ class Outcome:
                 raise ValueError("its scores are not numbers")
         if not isinstance(record["number"], int):
             raise TypeError("its tries are not numbered")
+        if not isinstance(record["note"], dict):
+            raise TypeError("what its tries remember is not readable")
         seconds = [record[name] for name in ("seconds", "setup", "structure", "pace")]
         if not all(isinstance(value, int | float) for value in seconds):
             raise TypeError("its times are not numbers")
@@ -86,7 +90,7 @@ def outcomes_text(outcomes: Iterable[Outcome]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     head: list[str] | None = None
     for outcome in outcomes:
-        row = outcome.as_json()
+        row = outcome.metrics().to_json()
         row = {"try": row.pop("try"), **row.pop("values"), **row}
         if head is None:
             head = list(row)

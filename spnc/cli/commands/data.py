@@ -46,7 +46,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 def run_fetch(arguments: argparse.Namespace) -> int:
     """Download what is not here yet."""
     from spnc.cli.output import complain, say
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.data.debd import fetch
     from spnc.diagnostics import Sink
 
@@ -68,7 +68,7 @@ def run_fetch(arguments: argparse.Namespace) -> int:
 def run_show(arguments: argparse.Namespace) -> int:
     """Splits, then columns with their types, missing cells and means."""
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.data.load import load_table
     from spnc.data.summary import summarise
     from spnc.diagnostics import Sink

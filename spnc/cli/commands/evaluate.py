@@ -26,8 +26,8 @@ def add(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate piece by piece, equal rows once, and show a line per split."""
     from spnc.cli.output import complain, say, table, writing
-    from spnc.cli.progress import observing
     from spnc.common.atomic import replacing
+    from spnc.common.progress_display import observing
     from spnc.data.stream import stream_table
     from spnc.diagnostics import Sink
     from spnc.model import read_model

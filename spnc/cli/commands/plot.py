@@ -52,7 +52,7 @@ def add_output(parser: argparse.ArgumentParser, default: str) -> None:
 def run_mi(arguments: argparse.Namespace) -> int:
     """Ask the models, count the data, draw both."""
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.data.pairs import mutual_information
     from spnc.diagnostics import Sink
     from spnc.report.plots.mutual_information import Comparison, picture

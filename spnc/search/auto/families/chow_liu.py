@@ -10,8 +10,9 @@ import numpy as np
 from spnc.learners.chow_liu import ChowLiu
 from spnc.learners.learn_spn import LearnSpn
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import MOST_EDGES, Board, Proposal, level
+from spnc.search.auto.board import MOST_EDGES, Board
 from spnc.search.auto.costs import SETUP_GUESS
+from spnc.search.auto.proposal import Proposal, level
 from spnc.spec.recipe import Component
 from spnc.training.optimizers.em import Em
 

@@ -25,8 +25,9 @@ import numpy as np
 from spnc.learners.continuous_mixture.fit import measured_step
 from spnc.learners.continuous_mixture.learner import FIRST_PART, ContinuousMixture
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import MOST_EDGES, Board, Proposal, Tried, best_of, ladder, level
+from spnc.search.auto.board import MOST_EDGES, Board, ladder
 from spnc.search.auto.costs import PACE_GUESS, SETUP_GUESS
+from spnc.search.auto.proposal import FinishedTry, Proposal, best_of, level
 from spnc.spec.recipe import Component, Recipe
 from spnc.training.optimizers.em import Em
 
@@ -124,7 +125,7 @@ def _first(board: Board) -> Iterator[Proposal]:
             return
 
 
-def _largest(board: Board, best: Tried) -> list[Proposal]:
+def _largest(board: Board, best: FinishedTry) -> list[Proposal]:
     """The best mixture in the largest size that fits into the time, if that is any larger."""
     entry, learner = best.recipe.forest[0], _learner(best.recipe)
     assert learner is not None
@@ -146,7 +147,7 @@ def _largest(board: Board, best: Tried) -> list[Proposal]:
     return []
 
 
-def _from(board: Board, best: Tried, scales: Sequence[Scale]) -> Iterator[Proposal]:
+def _from(board: Board, best: FinishedTry, scales: Sequence[Scale]) -> Iterator[Proposal]:
     """Every step from the best mixture, along these scales, that has not been made before."""
     behind = board.behind(best)
     known = [t.recipe.forest for t in board.tried]  # a step back leads to one of these

@@ -20,7 +20,8 @@ from typing import Any
 from spnc.learners.hidden_chow_liu import HiddenChowLiu
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import Board, Proposal, Tried, best_of, ladder, level
+from spnc.search.auto.board import Board, ladder
+from spnc.search.auto.proposal import FinishedTry, Proposal, best_of, level
 from spnc.spec.recipe import Component, Recipe
 from spnc.training.optimizers.em import Em
 from spnc.training.optimizers.stepwise_em import StepwiseEm
@@ -87,7 +88,7 @@ class HiddenChowLiuForests(Options):
                 yield made
                 return
 
-    def _fit(self, board: Board, best: Tried) -> Iterator[Proposal]:
+    def _fit(self, board: Board, best: FinishedTry) -> Iterator[Proposal]:
         """The forest that suits the rows and the time; it may be the scout, trained on."""
         rows = float(board.dataset.train.weights.sum())
         most = min(FIT_STATES, max(STATES[0], (rows / ROWS_PER_WEIGHT) ** 0.5 * 1.2))
@@ -110,7 +111,7 @@ class HiddenChowLiuForests(Options):
                 yield made
                 return
 
-    def _steps(self, board: Board, best: Tried) -> Iterator[Proposal]:
+    def _steps(self, board: Board, best: FinishedTry) -> Iterator[Proposal]:
         """Every step from the best forest that has not failed before."""
         behind = board.behind(best)
         optimizer = best.recipe.optimizer.cut(ITERATIONS)  # a scout may be the best
@@ -150,7 +151,7 @@ def _size(trees: int, states: int) -> str:
     return f"{trees} trees × {states} states" if trees > 1 else f"a tree × {states} states"
 
 
-def forests(board: Board) -> list[Tried]:
+def forests(board: Board) -> list[FinishedTry]:
     """The tries of this family."""
     return [t for t in board.tried if learner_of(t.recipe) is not None]
 

@@ -14,7 +14,8 @@ from spnc.residuals import Residual
 from spnc.residuals.best_gain import BestGain
 from spnc.residuals.greedy_bfs import GreedyBfs
 from spnc.residuals.informed import Informed
-from spnc.search.auto import Board, Proposal, components
+from spnc.search.auto.board import Board, components
+from spnc.search.auto.proposal import Proposal
 
 MORE_EDGES = 2.0  # a linked forest has at most so many times the edges
 MOST_EDGES = 400_000

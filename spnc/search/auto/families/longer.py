@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import Board, Proposal
+from spnc.search.auto.board import Board
+from spnc.search.auto.proposal import Proposal
 from spnc.training import OUT_OF_TIME
 
 AXIS = "longer"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import Board, Proposal, best_of
+from spnc.search.auto.board import Board
+from spnc.search.auto.proposal import Proposal, best_of
 
 HOPE = 0.005
 LEARNED = ("hclt", "learn-spn", "extra-spn")  # families whose forests have one entry

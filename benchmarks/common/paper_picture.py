@@ -1,4 +1,4 @@
-"""The paper's Fig. 3: what a ResSPN knows of pairs of columns, early on and at the end."""
+"""The paper's Fig. 3: mutual information of columns in a ResSPN, early and at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STAGES = (("links to one other", 2, 1), ("links to nine others", 10, 10))
 
 
 def draw(spec: Path, file: Path) -> str:
-    """Draw the figure with a recipe's data and links; answer how far model and data are apart."""
+    """Draw the figure with a recipe's data and links; return how far model and data differ."""
     comparisons, columns = [], []
     for title, count, iterations in STAGES:
         sink = Sink()
