@@ -1,1 +1,0 @@
-"""Run folders: the files of a training, and what is read back from them."""
