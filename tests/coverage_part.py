@@ -1,4 +1,6 @@
-"""A pytest plug-in that measures coverage in a part of the tests: `pytest --cov -p tests.coverage_part`.
+"""A pytest plug-in that measures coverage in a part of the tests.
+
+    pytest --cov -p tests.coverage_part
 
 Tracing slows Python code down by half before Python 3.12. These tests run every command and train
 every kind of spec in little time, so they reach most lines; all other tests run untraced.
