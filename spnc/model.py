@@ -7,6 +7,7 @@ nothing. The same model gives the same bytes.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -20,13 +21,16 @@ from spnc.common.atomic import write_bytes
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
+from spnc.data.arrays import WHOLE
 from spnc.data.dataset import Column, ColumnKind, Table
 from spnc.data.pairs import mutual_information
+from spnc.data.stream import stream_table
 from spnc.diagnostics import Sink, counted, listed
 from spnc.graph.nodes import Graph
 from spnc.program.lift import lift
 from spnc.program.lower import lower
 from spnc.program.program import LeafTable, Parameters, Program, Segment
+from spnc.program.score import Score
 from spnc.queries.pairwise import pair_probabilities
 from spnc.queries.sample import sample
 from spnc.registry import BACKENDS
@@ -72,6 +76,40 @@ class Model:
         distinct, inverse = table.distinct_with_inverse()
         batch = self.engine.load(distinct, once=True)
         return self.engine.log_likelihood(self.parameters, batch)[inverse]
+
+    def evaluate(
+        self,
+        source: str | Path | ArrayLike,
+        *,
+        split: str | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Score]:
+        """Return the score of every split of a data source: `scores["test"].average`.
+
+        `source` is what `spnc eval` takes, a file or a dataset's name, or an array as for
+        `log_likelihood`; without splits of its own it is the split "all". With `split`, only that
+        one is scored. Files are read piece by piece. Raises `InputError`.
+        """
+        sink = Sink()
+        scores: dict[str, Score] = {}
+        pieces: Iterable[tuple[str, Table]]
+        if isinstance(source, str | Path):
+            pieces = stream_table(str(source), sink, columns=self.columns, progress=progress)
+        else:
+            pieces = ((WHOLE, piece) for piece in Table(self._checked(source)).pieces())
+        seen = set()
+        for name, piece in pieces:
+            seen.add(name)
+            if split in (None, name):
+                batch = self.engine.load(piece.distinct(), once=True)
+                found = self.engine.score(self.parameters, batch)
+                scores[name] = scores.get(name, Score()) + found
+        if split is not None and split not in seen and not sink.failed:
+            sink.error(
+                "E318", f"there is no split `{split}`", help=f"known: {listed(sorted(seen))}"
+            )
+        sink.stop()
+        return scores
 
     def mutual_information(self, progress: Progress | None = None) -> NDArray[np.float64]:
         """How much every two columns say about each other, `[column, column]`, in nats; exact.

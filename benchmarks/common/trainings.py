@@ -22,7 +22,7 @@ from benchmarks.common.steps import Steps
 from spnc.common.atomic import write_text
 from spnc.data.load import is_available
 from spnc.diagnostics import Sink
-from spnc.pipeline import compile_recipe, train_compiled
+from spnc.pipeline import train
 from spnc.runs.lock import recipe_text
 from spnc.search.grid import search
 from spnc.spec.read import read_recipe
@@ -75,7 +75,7 @@ class Benchmark:
         if recipe.space is not None:
             trained = search(recipe, sink)
         else:
-            trained = train_compiled(compile_recipe(recipe, sink), sink)
+            trained = train(recipe, sink)
         metrics = trained.metrics
         record: Record = {
             **cell._asdict(),
