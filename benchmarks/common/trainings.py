@@ -72,10 +72,7 @@ class Benchmark:
         """Train a cell and return its record."""
         recipe, sink = self.recipe(cell), Sink()
         began = time.monotonic()
-        if recipe.space is not None:
-            trained = search(recipe, sink)
-        else:
-            trained = train(recipe, sink)
+        trained = search(recipe, sink) if recipe.space is not None else train(recipe, sink)
         metrics = trained.metrics
         record: Record = {
             **cell._asdict(),
