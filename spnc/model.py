@@ -1,4 +1,4 @@
-"""`Model`: a program with its parameters, and what is known about how it came to be.
+"""`Model`: a program with its parameters and its provenance.
 
 A model file is a safetensors file: named arrays and one text of JSON. Reading it executes
 nothing. The same model gives the same bytes.
@@ -41,7 +41,7 @@ VERSION = 1
 
 @dataclass(eq=False)
 class Model:
-    """A circuit that can be asked. `provenance` is plain JSON: recipe, data hash, versions."""
+    """A circuit with parameters. `provenance` is plain JSON: recipe, data hash, versions."""
 
     name: str
     program: Program
@@ -63,7 +63,7 @@ class Model:
         return self._engine
 
     def log_likelihood(self, values: ArrayLike) -> NDArray[np.float64]:
-        """log p(row) for `values[row, column]`; NaN cells are marginalised.
+        """Return log p(row) for `values[row, column]`; NaN cells are marginalised.
 
         An impossible row has -inf. Raises `InputError` for values that no column can have.
         """
@@ -72,7 +72,7 @@ class Model:
         )
 
     def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
-        """The same for a table that fits, equal rows computed once."""
+        """Return log p of the rows of a valid table; equal rows are computed once."""
         distinct, inverse = table.distinct_with_inverse()
         batch = self.engine.load(distinct, once=True)
         return self.engine.log_likelihood(self.parameters, batch)[inverse]
@@ -112,16 +112,16 @@ class Model:
         return scores
 
     def mutual_information(self, progress: Progress | None = None) -> NDArray[np.float64]:
-        """How much every two columns say about each other, `[column, column]`, in nats; exact.
+        """Return the exact mutual information of every two columns, `[column, column]`, in nats.
 
-        On the diagonal is zero. `progress` is told how many queries are done.
+        The diagonal is zero. `progress` is called with the number of queries that are done.
         """
         return mutual_information(pair_probabilities(self.engine, self.parameters, progress))
 
     def sample(self, rows: int, seed: int = 0) -> NDArray[np.float64]:
-        """So many rows drawn from the model, `[row, column]`; the same seed, the same rows.
+        """Return rows drawn from the model, `[row, column]`; the same seed gives the same rows.
 
-        Raises `InputError` for less than no rows, and for a seed below zero.
+        Raises `InputError` for a negative number of rows or seed.
         """
         sink = Sink()
         for name, value in (("rows", rows), ("seed", seed)):
@@ -131,12 +131,12 @@ class Model:
         return sample(self.program, self.parameters, rows, random_stream(seed, "sample"))
 
     def graph(self) -> Graph:
-        """The circuit as a graph."""
+        """Return the circuit as a networkx graph."""
         return lift(self.program, self.parameters)
 
     @gc_paused()
     def finished(self) -> Model:
-        """The model for use, not for training: all that is equal is shared, dead edges are gone."""
+        """Return the model for use, not for training: equal parts shared, dead edges dropped."""
         graph = passes.run(self.graph(), passes.AFTER_TRAINING, keep=False)
         program, parameters = lower(graph)
         return Model(self.name, program, parameters, self.provenance, self.backend)
@@ -182,7 +182,7 @@ class Model:
 
 
 def to_bytes(model: Model) -> bytes:
-    """The content of a model file."""
+    """Return the content of a model file."""
     from safetensors.numpy import save
 
     program, parameters = model.program, model.parameters
@@ -215,7 +215,7 @@ _NO_INTS = np.empty(0, dtype=np.int64)
 
 
 def read_model(path: Path, sink: Sink) -> Model | None:
-    """The model in a file, or None after reporting why it cannot be used."""
+    """Return the model in a file, or None after reporting why it cannot be used."""
     from safetensors import SafetensorError, safe_open
 
     where = str(path)
@@ -314,5 +314,5 @@ def _from_parts(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Mode
 
 
 def _are(values: Any, *types: type) -> bool:
-    """Whether a list holds values of just these types."""
+    """Return whether a list holds values of exactly these types."""
     return isinstance(values, list) and [type(v) for v in values] == list(types)
