@@ -127,8 +127,7 @@ def _first(board: Board) -> Iterator[Proposal]:
 
 def _largest(board: Board, best: FinishedTry) -> list[Proposal]:
     """Return the best mixture in the largest size that fits into the time, if that is larger."""
-    entry, learner = best.recipe.forest[0], _learner(best.recipe)
-    assert learner is not None
+    entry, learner = best.recipe.forest[0], _mixture(best.recipe)
     behind = board.behind(best)
     allowed = LARGEST_SHARE * (board.left - board.reserve)
     for points, steps in SIZES:
@@ -159,8 +158,7 @@ def _from(board: Board, best: FinishedTry, scales: Sequence[Scale]) -> Iterator[
 
 def _steps(recipe: Recipe, scales: Sequence[Scale]) -> Iterator[tuple[Recipe, str, str, float]]:
     """Yield recipes with one thing changed: with a description, an axis and the expected gain."""
-    entry, learner = recipe.forest[0], _learner(recipe)
-    assert learner is not None
+    entry, learner = recipe.forest[0], _mixture(recipe)
 
     def forest(**changes: Any) -> Recipe:
         return replace(recipe, forest=(replace(entry, **changes),))
@@ -182,8 +180,7 @@ def _steps(recipe: Recipe, scales: Sequence[Scale]) -> Iterator[tuple[Recipe, st
 
 def _optimizer(board: Board, recipe: Recipe, seconds: float) -> Em:
     """Return EM where it may gain, or where it costs little beside the structure's `seconds`."""
-    learner, entry = _learner(recipe), recipe.forest[0]
-    assert learner is not None
+    learner, entry = _mixture(recipe), recipe.forest[0]
     rows = float(board.dataset.train.weights.sum())
     cheap = PACE_GUESS * board.rows * _edges(board, recipe) <= CHEAP * seconds
     few_rows = rows < ROWS_PER_TREE * learner.points * entry.count
@@ -213,6 +210,14 @@ def _learner(recipe: Recipe) -> ContinuousMixture | None:
     return learner if isinstance(learner, ContinuousMixture) else None
 
 
+def _mixture(recipe: Recipe) -> ContinuousMixture:
+    """Return the learner of a forest that is known to be one of continuous mixtures."""
+    learner = _learner(recipe)
+    if learner is None:
+        raise TypeError("this is not a forest of continuous mixtures")
+    return learner
+
+
 def _proposal(board: Board, recipe: Recipe, what: str, axis: str, gain: float) -> Proposal:
     seconds = _seconds(board, recipe)
     optimizer = _optimizer(board, recipe, seconds)
@@ -237,15 +242,13 @@ def _seconds(board: Board, recipe: Recipe) -> float:
 
 def _step_time(board: Board, recipe: Recipe) -> float:
     """Return the seconds for all steps of the decoders."""
-    learner, entry = _learner(recipe), recipe.forest[0]
-    assert learner is not None
+    learner, entry = _mixture(recipe), recipe.forest[0]
     steps = learner.steps * (1.0 + 1.0 / FIRST_PART) + learner.settling
     return float(entry.count * steps * SLOWER * _step_seconds(board, learner))
 
 
 def _edges(board: Board, recipe: Recipe) -> float:
-    learner, entry = _learner(recipe), recipe.forest[0]
-    assert learner is not None
+    learner, entry = _mixture(recipe), recipe.forest[0]
     states = np.array([column.states for column in board.dataset.columns], dtype=float)
     each_point = PAIR_EDGES * states.sum() * states.mean() + STATE_EDGES * states.sum()
     return float(entry.count * learner.points * each_point)

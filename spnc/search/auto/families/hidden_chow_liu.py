@@ -94,8 +94,7 @@ class HiddenChowLiuForests(Options):
         most = min(FIT_STATES, max(STATES[0], (rows / ROWS_PER_WEIGHT) ** 0.5 * 1.2))
         wanted = [int(s) for s in STATES if s <= most][::-1]
         allowed = min(FIT_SHARE * board.left, FIT_SECONDS + FIT_MORE * board.left)
-        scout = learner_of(best.recipe)
-        assert scout is not None
+        scout = _tree_of(best.recipe)
         sizes = [(trees, wanted[0]) for trees in FIT_TREES]
         sizes += [(1, s) for s in wanted[1:] if s > scout.states]
         sizes.append((best.recipe.forest[0].count, scout.states))
@@ -114,8 +113,8 @@ class HiddenChowLiuForests(Options):
     def _steps(self, board: Board, best: FinishedTry) -> Iterator[Proposal]:
         """Yield every step from the best forest that has not failed before."""
         behind = board.behind(best)
-        optimizer = best.recipe.optimizer.cut(ITERATIONS)  # the best may be a scout, with fewer
-        assert optimizer is not None
+        # The best may be a scout, which has fewer iterations.
+        optimizer = best.recipe.optimizer.cut(ITERATIONS) or best.recipe.optimizer
         whole = replace(best.recipe, optimizer=optimizer)
         iterations = max(_about(board, 15), best.outcome.iterations)
         for recipe, what, axis, share in _steps(whole):
@@ -164,6 +163,14 @@ def learner_of(recipe: Recipe) -> HiddenChowLiu | None:
     return learner if isinstance(learner, HiddenChowLiu) else None
 
 
+def _tree_of(recipe: Recipe) -> HiddenChowLiu:
+    """Return the learner of a forest that is known to be one of hidden Chow-Liu trees."""
+    learner = learner_of(recipe)
+    if learner is None:
+        raise TypeError("this is not a forest of hidden Chow-Liu trees")
+    return learner
+
+
 def edges_of(columns: int, count: int, states: int) -> float:
     """Return roughly how many edges a forest of hidden Chow-Liu trees has."""
     return count * columns * (states * states + 1.5 * states)
@@ -172,8 +179,7 @@ def edges_of(columns: int, count: int, states: int) -> float:
 def _proposal(
     board: Board, recipe: Recipe, what: str, axis: str, gain: float, iterations: int
 ) -> Proposal:
-    learner = learner_of(recipe)
-    assert learner is not None
+    learner = _tree_of(recipe)
     count = recipe.forest[0].count
     # Every tree counts pairs of columns, as the first try did.
     structure = board.tried[0].outcome.structure * count if axis == "scout" else 0.0
@@ -183,8 +189,7 @@ def _proposal(
 
 def _steps(recipe: Recipe) -> Iterator[tuple[Recipe, str, str, float]]:
     """Yield recipes with one thing changed: with a description, an axis and the expected gain."""
-    entry, learner, optimizer = recipe.forest[0], learner_of(recipe), recipe.optimizer
-    assert learner is not None
+    entry, learner, optimizer = recipe.forest[0], _tree_of(recipe), recipe.optimizer
 
     def forest(**changes: Any) -> Recipe:
         return replace(recipe, forest=(replace(entry, **changes),))
