@@ -22,7 +22,7 @@ from benchmarks.common.steps import Steps
 from spnc.common.atomic import write_text
 from spnc.data.load import is_available
 from spnc.diagnostics import Sink
-from spnc.pipeline import compile_recipe, train_compiled
+from spnc.pipeline import train
 from spnc.runs.lock import recipe_text
 from spnc.search.grid import search
 from spnc.spec.read import read_recipe
@@ -72,10 +72,7 @@ class Benchmark:
         """Train a cell and return its record."""
         recipe, sink = self.recipe(cell), Sink()
         began = time.monotonic()
-        if recipe.space is not None:
-            trained = search(recipe, sink)
-        else:
-            trained = train_compiled(compile_recipe(recipe, sink), sink)
+        trained = search(recipe, sink) if recipe.space is not None else train(recipe, sink)
         metrics = trained.metrics
         record: Record = {
             **cell._asdict(),

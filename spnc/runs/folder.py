@@ -34,14 +34,14 @@ BEST = "best-*.spnc"  # the best model of a search so far
 
 @dataclass(eq=False)
 class RunFolder:
-    """Where one training keeps its files. `keep` is called on every iteration."""
+    """The files of one training."""
 
     path: Path
     sink: Sink
     resuming: bool = False  # whether an interrupted run in it is to be continued
     latest: State | None = None
     _fingerprint: str = ""
-    _saved_at: float = -math.inf  # the first iteration is kept at once
+    _saved_at: float = -math.inf  # so that the first iteration is saved at once
 
     @property
     def model(self) -> Path:
@@ -65,7 +65,7 @@ class RunFolder:
 
     @property
     def recipe(self) -> Path:
-        """The recipe that `--auto` has come to, short, for people."""
+        """The short recipe that `--auto` has chosen, for people."""
         return self.path / "recipe.yaml"
 
     @property
@@ -75,7 +75,7 @@ class RunFolder:
 
     @property
     def search(self) -> Path:
-        """Where a search stands, while it runs."""
+        """The journal of a search, while it runs."""
         return self.path / "search.json"
 
     @property
@@ -85,11 +85,11 @@ class RunFolder:
 
     @property
     def checkpoint(self) -> Path:
-        """Where training stands, while it runs."""
+        """The state of training, while it runs."""
         return self.path / "checkpoint.safetensors"
 
     def go_on(self) -> str:
-        """The command that goes on with what was broken off here, as a shell takes it."""
+        """Return the shell command that resumes what was interrupted here."""
         begun = shlex.quote(str(self.lock))
         if self.search.is_file():
             try:
@@ -99,13 +99,13 @@ class RunFolder:
         return f"spnc train {begun or '…'} --out {shlex.quote(str(self.path))} --resume"
 
     def keep(self, state: State) -> None:
-        """Remember the state; write it when the last write is some time ago."""
+        """Remember the state after an iteration; write it if the last checkpoint is old enough."""
         self.latest = state
         if time.monotonic() - self._saved_at >= CHECKPOINT_SECONDS:
             self.write_checkpoint()
 
     def write_checkpoint(self) -> bool:
-        """Write the latest state, if there is one; training can go on where that fails."""
+        """Write the latest state. Return whether that worked; if not, training goes on (W403)."""
         if self.latest is None:
             return False
         self._saved_at = time.monotonic()

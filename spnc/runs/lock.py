@@ -16,7 +16,7 @@ from spnc.spec.write_yaml import write_yaml
 
 
 def versions() -> str:
-    """What the bits of a result depend on, besides spec, data and seed."""
+    """Return what the bits of a result depend on besides spec, data and seed."""
     python = ".".join(platform.python_version_tuple()[:2])
     packages = {"spnc": "spnc-forest", "numpy": "numpy", "scikit-learn": "scikit-learn"}
     found = [f"{name} {version(package)}" for name, package in packages.items()]
@@ -24,18 +24,18 @@ def versions() -> str:
 
 
 def recipe_text(recipe: Recipe) -> str:
-    """The recipe as models and checkpoints remember it: every default, no folders, no lock.
+    """Return the recipe as models and checkpoints keep it: every default, no folders, no lock.
 
-    It says what was done, and not where, so that the same run gives the same bytes anywhere.
+    It says what was done, not where, so that the same run gives the same bytes anywhere.
     """
-    plain = relocated(recipe, lambda file: file.name)
+    plain = relocated(recipe, lambda file: file.name, absolute=True)
     search = plain.search if plain.space is not None else None  # else it has no effect
     plain = replace(plain, backend=plain.backend.resolved(), search=search, lock=None)
     return write_yaml(plain, full=True)
 
 
 def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
-    """Data that a lock names has to be the same (E405); other versions are worth a word (W402)."""
+    """Report data that a lock does not match (E405), and warn of other versions (W402)."""
     lock = recipe.lock
     if lock is None:
         return
@@ -57,7 +57,7 @@ def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
 
 
 def lock_text(recipe: Recipe, dataset: Dataset, folder: Path) -> str:
-    """A spec that repeats the run: every default resolved, file names seen from `folder`."""
+    """Return a spec that repeats the run: every default resolved, files relative to `folder`."""
     lock = Lock(data=dataset.digest, versions=versions())
     recipe = relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
     head = "# Written by spnc: every option of the run, and what it was made from.\n"
@@ -66,8 +66,9 @@ def lock_text(recipe: Recipe, dataset: Dataset, folder: Path) -> str:
     return head + write_yaml(recipe, full=True)
 
 
-def short_text(recipe: Recipe, folder: Path) -> str:
-    """A spec that repeats the run, for people: only what is not the default."""
-    return write_yaml(
-        relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
-    )
+def short_text(recipe: Recipe) -> str:
+    """Return a spec that repeats the run, for people: only what is not the default.
+
+    File names are absolute, so that the spec still works when it is moved.
+    """
+    return write_yaml(relocated(recipe, lambda file: file.resolve().as_posix()))

@@ -1,4 +1,4 @@
-"""What became of one try of a search, and all of them as a table."""
+"""Outcomes of tries, and `tries.csv`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ from spnc.runs.metrics import TryMetrics
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished try. `number` counts from 1: in the order of the grid, or of the sample of it, or
-    as they came.
-    """
+    """A finished try. `number` counts from 1, in the order of the grid, its sample or `--auto`."""
 
     number: int
-    values: Mapping[str, Any]  # what it has chosen, by path
+    values: Mapping[str, Any]  # what the try has chosen, by path
     valid: Score
     train: Score
     edges: int
     iterations: int
     seconds: float
     chosen: bool = False
-    setup: float = 0.0  # seconds before the first iteration, without what is done just once
-    structure: float = 0.0  # of these: for components and links
-    pace: float = 0.0  # seconds for an iteration; 0 if there was none
+    setup: float = 0.0  # seconds before the first iteration, without what is done once per machine
+    structure: float = 0.0  # those of them for components and links
+    pace: float = 0.0  # seconds per iteration; 0 if there was none
     kept: int = 0  # the iteration whose parameters were kept
     stopped: str = ""  # what ended training
     # What whoever proposed the try wants to remember, as plain values.
@@ -37,11 +35,11 @@ class Outcome:
 
     @property
     def lowering(self) -> float:
-        """Seconds for what comes between the structure and the first iteration."""
+        """Seconds between the structure and the first iteration."""
         return max(0.0, self.setup - self.structure)
 
     def better_than(self, other: Outcome | None) -> bool:
-        """By the validation rows; of equals, the earlier is better."""
+        """Return whether this try is better on the validation rows; of equals, the earlier is."""
         return other is None or (self.valid.rank, -self.number) > (other.valid.rank, -other.number)
 
     def metrics(self) -> TryMetrics:
@@ -60,12 +58,12 @@ class Outcome:
         )
 
     def as_record(self) -> dict[str, Any]:
-        """The try in full, for going on after an interruption."""
+        """Return the try in full, to resume a search with."""
         return asdict(self)
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> Outcome:
-        """The try in a record. Raises KeyError, TypeError or ValueError if it is not one."""
+        """Return the try in a record. Raises KeyError, TypeError or ValueError if it is not one."""
         scores = {name: Score(**record[name]) for name in ("valid", "train")}
         for score in scores.values():
             if not all(isinstance(v, int | float) for v in asdict(score).values()):
@@ -85,7 +83,7 @@ def _average(score: Score) -> float | None:
 
 
 def outcomes_text(outcomes: Iterable[Outcome]) -> str:
-    """`tries.csv`: a line per try, a column per choice."""
+    """Return the content of `tries.csv`: a line per try, a column per choice."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     head: list[str] | None = None

@@ -225,7 +225,7 @@ class SearchFolder(Journal):
     def _write_recipe(self, outcome: Outcome, trained: Trained) -> None:
         """Write the short recipe for people, where one is wanted."""
         if self.comment is not None:
-            text = self.comment(outcome) + short_text(trained.recipe, self.run.path)
+            text = self.comment(outcome) + short_text(trained.recipe)
             write_text(self.run.recipe, text)
 
     def _best_model(self, number: int) -> Path:

@@ -19,7 +19,7 @@ class Mixed(Options):
     """Different components make different mistakes."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """The best of each other family, added to the best of all, if that is of one family."""
+        """Yield the best forest with the best of each other family added to it."""
         best = board.best
         if best is None or len(best.recipe.forest) != 1 or best.family not in LEARNED:
             return
