@@ -19,6 +19,7 @@ PRINTS = {
     "complete_digits": "average test log-likelihood",
     "distance_to_the_truth": "nats from the truth",
     "graph_by_hand": "P(rain | wet) = 0.3913",
+    "keep_a_run": "the lock file reproduces the run: True",
     "spellings": "read back, it is the same recipe: True",
     "train_and_load": "the loaded model agrees to the last bit: True",
 }
