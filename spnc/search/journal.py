@@ -272,7 +272,7 @@ class SearchFolder(Journal):
         except (OSError, LookupError, RecursionError, TypeError, ValueError) as error:
             sink.error(
                 "E403",
-                "what is kept of the search cannot be read",
+                "the journal of the search cannot be read",
                 where=str(file),
                 notes=[(str(error) or type(error).__name__).splitlines()[0]],
                 help="train without --resume",
@@ -281,9 +281,9 @@ class SearchFolder(Journal):
         if not same:
             sink.error(
                 "E403",
-                "the search that was begun is of another recipe or other data",
+                "the unfinished search belongs to another recipe or other data",
                 where=str(file),
-                help=f"go on with `{self.run.go_on()}`, or train into another folder",
+                help=f"continue with `{self.run.resume_command()}`, or train into another folder",
             )
         return begun
 
