@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.data.asia import ASIA_COLUMNS, asia_entropy, asia_log_probability, asia_rows
-from spnc.data.raw import RawTable
+from spnc.data.raw_table import RawTable
 
 __all__ = ["BUILTINS", "Builtin", "asia_entropy", "asia_log_probability"]
 
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """A dataset that needs no file: its name, one line about it, and how its rows are made."""
+    """A dataset without a file: its name, a description, and the function that makes its rows."""
 
     name: str
     description: str
@@ -24,15 +24,18 @@ class Builtin:
     rows: Callable[[], NDArray[np.float64]]
 
     def table(self) -> RawTable:
-        """All its rows, not yet split."""
+        """Return all rows, not yet split."""
         return RawTable(f"builtin:{self.name}", self.rows(), self.columns)
+
+
+_BLACK_FROM = 8  # of the grey levels 0 to 16
 
 
 def _digits() -> NDArray[np.float64]:
     from sklearn.datasets import load_digits  # slow to import
 
     pixels, _ = load_digits(return_X_y=True)
-    return np.asarray(pixels > 7, dtype=np.float64)
+    return np.asarray(pixels >= _BLACK_FROM, dtype=np.float64)
 
 
 BUILTINS = {

@@ -29,10 +29,10 @@ def run_list(arguments: argparse.Namespace) -> int:
     """A line per dataset, and whether it is on this machine."""
     from spnc.cli.output import say, table
     from spnc.data.builtin import BUILTINS
-    from spnc.data.debd import listing
+    from spnc.data.debd import debd_entries
 
     rows = [(f"builtin:{b.name}", "built in", b.description) for b in BUILTINS.values()]
-    for entry in listing():
+    for entry in debd_entries():
         place = str(entry.found) if entry.found is not None else "not fetched"
         rows.append((f"debd:{entry.name}", place, ""))
     if arguments.json:

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from spnc.data.careful import parse_careful
-from spnc.data.cells import sniff_delimiter
-from spnc.data.fast import parse_fast
+from spnc.data.file_report import FileReport
 from spnc.data.load import load_table
 from spnc.data.options import MISSING
-from spnc.data.raw import FileReport
-from spnc.data.text import parse_text
+from spnc.data.text_cells import sniff_delimiter
+from spnc.data.text_exact import parse_exact
+from spnc.data.text_fast import parse_fast
+from spnc.data.text_tables import parse_text
 from spnc.diagnostics import Sink
 
 cells = st.one_of(
@@ -98,7 +98,7 @@ def test_the_fast_and_the_careful_reader_give_the_same_numbers(
     text = "".join(delimiter.join(row) + "\n" for row in rows)
     fast = parse_fast(text.encode(), delimiter, MISSING)
     report = FileReport(Sink(), "f")
-    careful = parse_careful(text, report, delimiter=delimiter, header="no")
+    careful = parse_exact(text, report, delimiter=delimiter, header="no")
     assert fast is not None
     assert careful is not None
     assert not report.failed
@@ -118,7 +118,7 @@ def test_whatever_the_fast_reader_accepts_the_careful_one_reads_alike(
     if fast is None:
         return
     report = FileReport(Sink(), "f")
-    careful = parse_careful(text, report, delimiter=delimiter, header="no", missing=missing)
+    careful = parse_exact(text, report, delimiter=delimiter, header="no", missing=missing)
     assert careful is not None
     assert not report.failed
     np.testing.assert_array_equal(fast, careful.values)

@@ -216,7 +216,7 @@ def test_progress_is_told_up_to_the_size_of_the_file(tmp_path: Path) -> None:
 def test_regular_digits_never_take_the_slow_route(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spnc.data.text.parse_careful", lambda *a, **b: pytest.fail("slow"))
-    monkeypatch.setattr("spnc.data.fast._numbers", lambda *a: pytest.fail("not the fastest"))
+    monkeypatch.setattr("spnc.data.text_tables.parse_exact", lambda *a, **b: pytest.fail("slow"))
+    monkeypatch.setattr("spnc.data.text_fast._numbers", lambda *a: pytest.fail("not the fastest"))
     path = write(tmp_path, "a.data", (",".join("01001000100001000") + "\n") * 300)
     assert table(path).shape == (300, 17)
