@@ -229,10 +229,15 @@ def in_reading_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     return [d for _, d in sorted(enumerate(once.values()), key=key)]
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that is most similar to `word`, or None if none is close."""
+def nearest(word: str, known: Iterable[str], similarity: float = 0.6) -> str | None:
+    """Return the known word that is most similar to `word`, or None if none is close.
+
+    `similarity`, between 0 and 1, is how close is close enough: 0.6 accepts `iris` for `digits`.
+    """
     options = {k.lower().replace("_", "-"): k for k in known}
-    near = difflib.get_close_matches(word.lower().replace("_", "-"), options, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(
+        word.lower().replace("_", "-"), options, n=1, cutoff=similarity
+    )
     return options[near[0]] if near else None
 
 

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from spnc.data.asia import ASIA_COLUMNS, asia_entropy, asia_log_probability, asia_rows
 from spnc.data.raw_table import RawTable
 
-__all__ = ["BUILTINS", "Builtin", "asia_entropy", "asia_log_probability"]
+__all__ = ["BUILTINS", "NAME_SIMILARITY", "Builtin", "asia_entropy", "asia_log_probability"]
+
+# Names of datasets are short, and people ask for others by name: suggest only for a typing error.
+NAME_SIMILARITY = 0.75
 
 
 @dataclass(frozen=True, slots=True)

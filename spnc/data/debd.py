@@ -17,6 +17,7 @@ from pathlib import Path
 
 from spnc.common.atomic import write_bytes
 from spnc.common.observer import Progress
+from spnc.data.builtin import NAME_SIMILARITY
 from spnc.data.dataset import SPLITS
 from spnc.data.debd_hashes import DEBD_SHA256
 from spnc.data.download import DownloadError, download
@@ -120,7 +121,7 @@ def cache_folder() -> Path:
 
 
 def _suggestion(name: str) -> str:
-    near = nearest(name, DEBD_SHA256)
+    near = nearest(name, DEBD_SHA256, NAME_SIMILARITY)
     if near is not None:
         return f"did you mean `debd:{near}`? `spnc data list` lists all datasets"
     return f"known after `debd:`: {listed(sorted(DEBD_SHA256), len(DEBD_SHA256))}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spnc.common.observer import Progress
-from spnc.data.builtin import BUILTINS
+from spnc.data.builtin import BUILTINS, NAME_SIMILARITY
 from spnc.data.dataset import UNSPLIT
 from spnc.data.debd import read_debd
 from spnc.data.files import read_file
@@ -77,8 +77,8 @@ def read_tables(
     if scheme == "builtin":
         if name in BUILTINS:
             return SourceTables(source, {UNSPLIT: BUILTINS[name].table()}, published=True)
-        hint = f"built in: {', '.join(f'`builtin:{known}`' for known in sorted(BUILTINS))}"
-        near = nearest(name, BUILTINS)
+        hint = f"built-in datasets: {', '.join(f'`builtin:{known}`' for known in sorted(BUILTINS))}"
+        near = nearest(name, BUILTINS, NAME_SIMILARITY)
         if near is not None:
             hint = f"did you mean `builtin:{near}`? {hint}"
         sink.error("E301", f"there is no dataset `{source}`", span, help=hint)

@@ -74,7 +74,7 @@ def check_names(cells: Sequence[str], line: int, report: FileReport) -> tuple[st
         if count > 1:
             places = [i + 1 for i, other in enumerate(names) if other == name]
             message = f"{count} columns are named `{name}`: columns {listed(places)}"
-            report.error("E313", message, line=line, help="give each column a name of its own")
+            report.error("E313", message, line=line, help="give each column its own name")
     return names
 
 
@@ -160,7 +160,7 @@ def _report_words(
     for i, row in enumerate(rows):
         for column, cell in enumerate(row):
             if column not in of_words and cell in numbers.bad:
-                hint = "write a number, or one of the texts in `missing`"
+                hint = "write a number, or a text that marks a missing value"
                 if header_hint and i == 0:
                     hint = "this line looks like a header, but `header` is `no`"
                 elif "," in cell and cell.strip().replace(",", ".", 1).replace(".", "").isdigit():
