@@ -1,4 +1,4 @@
-"""`spnc explain`: the long text about a diagnostic's code."""
+"""`spnc explain`: the long text about the code of a diagnostic."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ from spnc.cli.arguments import add_json, command
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
-    parser = command(subparsers, "explain", run, "explain a diagnostic, such as E204")
-    parser.add_argument("code", nargs="?", help="the code; without one, all are listed")
+    parser = command(
+        subparsers,
+        "explain",
+        run,
+        "explain a diagnostic, such as E204",
+        examples=("spnc explain E204", "spnc explain"),
+    )
+    parser.add_argument("code", nargs="?", help="the code (default: list all codes)")
     add_json(parser)
 
 

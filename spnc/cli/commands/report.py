@@ -20,7 +20,16 @@ FORMS = (".html", ".htm")
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
-    parser = command(subparsers, "report", run, "write one HTML page about a finished run")
+    parser = command(
+        subparsers,
+        "report",
+        run,
+        "write one HTML page about a finished run",
+        examples=(
+            "spnc report runs/quickstart",
+            "spnc report runs/quickstart --no-data -o digits.html",
+        ),
+    )
     parser.add_argument("run_folder", metavar="RUN", help="a folder that `spnc train` wrote")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="an .html file (default: report.html in RUN)"
