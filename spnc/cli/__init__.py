@@ -59,7 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_command(top, words)
     arguments = top.parse_args(words)
     try:
-        return int(arguments.run(arguments))
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()  # here a broken pipe can still be handled
+        return code
     except InputError as error:
         complain(error.diagnostics)
         if getattr(arguments, "json", False):

@@ -57,6 +57,7 @@ def check_command(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
     argparse would list all commands; the error here suggests the nearest.
     """
+    from spnc.common.wording import visible
     from spnc.diagnostics import did_you_mean
 
     commands = commands_of(parser)
@@ -64,7 +65,7 @@ def check_command(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
         return
     if words[0] not in commands:
         hint = did_you_mean(words[0], commands)
-        parser.error(f"there is no command `{words[0]}`; {hint}")
+        parser.error(f"there is no command `{visible(words[0])}`; {hint}")
     check_command(commands[words[0]], words[1:])
 
 

@@ -17,8 +17,6 @@ from spnc.data.raw_table import RawTable
 from spnc.data.sources import SCHEMES, SourceTables, file_path, read_tables, split_scheme
 from spnc.diagnostics import Sink
 
-__all__ = ["Progress", "is_available", "load", "load_table"]
-
 
 def load(
     options: DataOptions, sink: Sink, *, offline: bool = False, progress: Progress | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spnc.common.observer import Progress
-from spnc.data.builtin import BUILTINS, NAME_SIMILARITY
+from spnc.data.builtin import read_builtin
 from spnc.data.dataset import UNSPLIT
 from spnc.data.debd import read_debd
 from spnc.data.files import read_file
@@ -71,21 +71,15 @@ def read_tables(
         tables = read_file(path, sink, span=span, header=header, missing=missing, progress=progress)
         return None if tables is None else SourceTables(path.name, tables)
     scheme, name = pair
-    if scheme == "debd":
-        tables = read_debd(name, sink, span=span, offline=offline, progress=progress)
-        return None if tables is None else SourceTables(source, tables, published=True)
     if scheme == "builtin":
-        if name in BUILTINS:
-            return SourceTables(source, {UNSPLIT: BUILTINS[name].table()}, published=True)
-        hint = f"built-in datasets: {', '.join(f'`builtin:{known}`' for known in sorted(BUILTINS))}"
-        near = nearest(name, BUILTINS, NAME_SIMILARITY)
+        tables = read_builtin(name, sink, span=span)
+    elif scheme == "debd":
+        tables = read_debd(name, sink, span=span, offline=offline, progress=progress)
+    else:
+        near = nearest(scheme, SCHEMES)
+        hint = "give a file, `builtin:NAME` or `debd:NAME`"
         if near is not None:
-            hint = f"did you mean `builtin:{near}`? {hint}"
-        sink.error("E301", f"there is no dataset `{source}`", span, help=hint)
+            hint = f"did you mean `{near}:{name}`?"
+        sink.error("E317", f"`{scheme}:` is not a kind of data source", span, help=hint)
         return None
-    near = nearest(scheme, SCHEMES)
-    hint = "give a file, `builtin:NAME` or `debd:NAME`"
-    if near is not None:
-        hint = f"did you mean `{near}:{name}`?"
-    sink.error("E317", f"`{scheme}:` is not a kind of data source", span, help=hint)
-    return None
+    return None if tables is None else SourceTables(source, tables, published=True)
