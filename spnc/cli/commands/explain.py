@@ -34,19 +34,19 @@ def run(arguments: argparse.Namespace) -> int:
             print("\n".join(f"{code}  {title}" for code, title in titles.items()))
         return 0
     code = arguments.code.upper()
-    text = explanation(code) if code in titles else None
-    if text is None:
-        sink = Sink()
+    sink = Sink()
+    found = explanation(code) if code in titles else None
+    if found is None:
         sink.error(
             "E119",
             f"there is no diagnostic `{arguments.code}`",
             help="`spnc explain` lists all of them",
         )
-        sink.stop()
+    text = sink.require(found)
     if arguments.json:
         print(json.dumps({"code": code, "title": titles[code], "text": text}, indent=2))
     else:
-        print(f"{code}: {titles[code]}\n\n{_body(text or '')}")
+        print(f"{code}: {titles[code]}\n\n{_body(text)}")
     return 0
 
 

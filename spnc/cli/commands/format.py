@@ -73,8 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             where=arguments.file,
             help="specs are written as yaml or dsl, circuits as dsl or json",
         )
-        sink.stop()
-        return 1
+    text = sink.require(text)
     if not isinstance(thing, Recipe):
         _check_comments(arguments, sink)
         sink.stop()

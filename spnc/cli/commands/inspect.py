@@ -29,7 +29,9 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("file", help="a spec (compiled first), a circuit or a model")
     parser.add_argument(
-        "--backend", choices=["cupy"], help="also estimate the cost on a GPU; none is needed"
+        "--backend",
+        choices=["cupy"],
+        help="also estimate the cost on a GPU; no GPU is needed",
     )
     parser.add_argument(
         "--rows",

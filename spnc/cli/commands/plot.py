@@ -70,7 +70,7 @@ def add(subparsers: Any) -> None:
             "spnc plot history runs/quickstart -o curves.svg",
         ),
     )
-    history.add_argument("runs", nargs="+", metavar="RUN", help="folders of `spnc train`")
+    history.add_argument("runs", nargs="+", metavar="RUN", help="run folders of `spnc train`")
     add_output(history, "history.png in the run folder; of several runs, beside the first")
     add_json(history)
 
@@ -202,8 +202,7 @@ def run_history(arguments: argparse.Namespace) -> int:
     beside = (paths[0] if len(paths) == 1 else paths[0].parent) / "history.png"
     output = output_of(arguments, beside, sink)
     found = [read_history(path, sink) for path in paths]
-    sink.stop()
-    histories = [history for history in found if history is not None]
+    histories = [sink.require(history) for history in found]
     names = distinct([history.name for history in histories], paths)
     named = [replace(h, name=name) for h, name in zip(histories, names, strict=True)]
     _write(output, picture(named, output.suffix.lower()))
