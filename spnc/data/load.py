@@ -19,11 +19,18 @@ from spnc.diagnostics import Sink
 
 
 def load(
-    options: DataOptions, sink: Sink, *, offline: bool = False, progress: Progress | None = None
+    options: DataOptions,
+    sink: Sink,
+    *,
+    offline: bool = False,
+    progress: Progress | None = None,
+    default_split: tuple[float, float, float] | None = None,
 ) -> Dataset | None:
     """Return the dataset that a spec describes; None after reporting an error.
 
-    With `offline`, data that would have to be downloaded is an error (E309).
+    With `offline`, data that would have to be downloaded is an error (E309). If neither
+    the options nor the data say how rows are split, `default_split` applies; `Dataset.cut` says
+    whether rows were split by fractions.
     """
     if options.source is None:
         found = _load_files(options, sink, progress)
@@ -47,13 +54,14 @@ def load(
         message = f"`split` has no effect: `{options.source}` has its own splits"
         sink.warning("W303", message, options.span_of("split"))
     tables = _as_tables(found)
+    split = options.split if options.split is not None else default_split
     if not found.has_splits:
-        parts = _split(tables[UNSPLIT], options, sink)
+        parts = _split(tables[UNSPLIT], split, options, sink)
         if parts is None:
             return None
         tables = parts
     _warn(found, tables, columns, sink)
-    cut = not found.has_splits and options.split is not None
+    cut = not found.has_splits and split is not None
     return Dataset(found.name, columns, tables, cut)
 
 
@@ -140,14 +148,16 @@ def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> 
     return SourceTables(name, tables)
 
 
-def _split(whole: Table, options: DataOptions, sink: Sink) -> dict[str, Table] | None:
+def _split(
+    whole: Table, split: tuple[float, ...] | None, options: DataOptions, sink: Sink
+) -> dict[str, Table] | None:
     """Shuffle the rows and split them by the fractions; without fractions all are for training."""
-    if options.split is None:
+    if split is None:
         return {"train": whole}
-    parts = split_rows(options.split, options.split_seed, whole.rows)
+    parts = split_rows(split, options.split_seed, whole.rows)
     tables: dict[str, Table] = {}
     complete = True
-    for name, fraction, rows in zip(SPLITS, options.split, parts, strict=True):
+    for name, fraction, rows in zip(SPLITS, split, parts, strict=True):
         if fraction == 0:
             continue
         tables[name] = Table(whole.values[rows])

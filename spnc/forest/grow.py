@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spnc.common.deadline import NEVER, Deadline
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress, silent
 from spnc.common.rng import random_stream
@@ -31,6 +32,7 @@ def grow(
     seed: int,
     sink: Sink,
     progress: Progress = silent,
+    deadline: Deadline = NEVER,
 ) -> Forest:
     """Learn every component into one graph. Each has a random stream of its own."""
     builder = Builder(dataset.columns)
@@ -41,6 +43,7 @@ def grow(
     for component in components:
         name = component.learner.plugin_name
         for _ in range(component.count):
+            deadline.check()
             progress("components", index, total)
             where = partial(component.span_of, "learner")
             builder.origin = Origin(f"component {index + 1}, {name}", where)
@@ -55,6 +58,7 @@ def grow(
                 sink,
                 dataset.splits.get("valid"),
                 progress,
+                deadline,
             )
             root = component.learner.learn(task)
             index += 1

@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Progress, silent
 from spnc.data.dataset import Column, Dataset, Table
 from spnc.diagnostics import Sink
@@ -26,6 +27,7 @@ class LearningTask:
     sink: Sink  # where it reports what it cannot use
     valid: Table | None = None  # rows to stop by, never to learn from
     progress: Progress = silent  # for learners that take long
+    deadline: Deadline = NEVER  # which learners that take long check as they go
 
 
 class Learner(Protocol):

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Progress
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
@@ -24,6 +25,7 @@ class LinkingTask:
     sink: Sink  # where it reports what it cannot do
     progress: Progress
     warm_up: Callable[[int], None]  # fits the forest as it is, by so many iterations of EM
+    deadline: Deadline = NEVER  # which strategies that take long check as they go
 
 
 class Residual(Protocol):

@@ -55,6 +55,7 @@ class BestGain(Judged):
         judge.look_at(targets)
         values = np.empty((len(pairs), rows.rows))
         for begin in range(0, len(pairs), _BATCH):
+            task.deadline.check()
             task.progress("links weighed", begin, len(pairs))
             batch = pairs[begin : begin + _BATCH]
             values[begin : begin + _BATCH] = judge.values([child for _, _, child in batch])
@@ -85,6 +86,7 @@ class BestGain(Judged):
                 changes[target] += 1
                 since_looking += 1
                 if since_looking >= most / _LOOKS:
+                    task.deadline.check()
                     task.progress("links drawn", len(receiver.links), int(most))
                     judge.look_at(targets)
                     changes = {n: count + 1 for n, count in changes.items()}

@@ -47,6 +47,7 @@ class GreedyBfs(Options):
         receiver = Receiver(task, self.span_of(""), share=self.links == "share")
         partners = receiver.partners
         for done, root in enumerate(partners):
+            task.deadline.check()
             task.progress("linked components", done, len(partners))
             if not self._link_to(receiver, root):
                 receiver.report_budget(task.sink, self.span_of("max_edges"), done + 1)

@@ -53,6 +53,7 @@ class Informed(Judged):
         judge = Judge(receiver, judged_rows(task, self.judge, self.judge_rows))
         partners = receiver.partners
         for done, root in enumerate(partners):
+            task.deadline.check()
             task.progress("linked components", done, len(partners))
             if not self._link_to(receiver, judge, root):
                 receiver.report_budget(task.sink, self.span_of("max_edges"), done + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from spnc.cli.arguments import add_json, add_quiet, add_settings, command, settings_of
@@ -40,10 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Compile, and show facts about the model."""
     from spnc import passes
     from spnc.api import read_thing
-    from spnc.cli.output import complain, say, table, writing
-    from spnc.cli.progress import observing
+    from spnc.cli.output import complain, say, table
+    from spnc.common.progress_display import observing
     from spnc.common.wording import duration
-    from spnc.diagnostics import Sink, did_you_mean
+    from spnc.diagnostics import Sink, did_you_mean, writing
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model
     from spnc.pipeline import compile_recipe, lower_graph
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             texts[stage] = write_circuit_text(graph, stage)
 
     thing = read_thing(arguments.file, sink, settings_of(arguments))
-    seconds: dict[str, float] = {}
+    seconds: Mapping[str, float] = {}
     if isinstance(thing, Recipe):
         with observing(arguments.quiet) as observer:
             compiled = compile_recipe(thing, sink, observer, dump)
@@ -85,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     complain(sink.diagnostics)
     facts = model.program.facts()
     if arguments.json:
-        found: dict[str, Any] = {"ok": True, "model": facts, "seconds": seconds}
+        found: dict[str, Any] = {"ok": True, "model": facts, "seconds": dict(seconds)}
         if arguments.dump is not None:
             found["dump"] = texts.get(arguments.dump, "")
         found["diagnostics"] = [d.as_json() for d in sink.diagnostics]

@@ -70,7 +70,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 def run_fetch(arguments: argparse.Namespace) -> int:
     """Download the datasets that are not on this machine."""
     from spnc.cli.output import complain, say
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.data.debd import fetch
     from spnc.diagnostics import Sink
 
@@ -92,7 +92,7 @@ def run_fetch(arguments: argparse.Namespace) -> int:
 def run_show(arguments: argparse.Namespace) -> int:
     """Print the splits, then the columns with their kinds, missing cells and means."""
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.data.load import load_table
     from spnc.data.summary import summarise
     from spnc.diagnostics import Sink

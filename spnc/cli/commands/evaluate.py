@@ -43,7 +43,7 @@ def add(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate piece by piece, equal rows only once, and print a line per split."""
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.data.stream import stream_table
     from spnc.diagnostics import Sink
     from spnc.model import read_model
@@ -118,8 +118,8 @@ class _PerRow:
         if self._name == STANDARD_OUTPUT:
             sys.stdout.writelines(chain(head, lines))
             return
-        from spnc.cli.output import writing
         from spnc.common.atomic import replacing
+        from spnc.diagnostics import writing
 
         with writing(self._name):
             if self._file is None:
@@ -128,7 +128,7 @@ class _PerRow:
 
     def close(self) -> None:
         """Put the complete file in place."""
-        from spnc.cli.output import writing
+        from spnc.diagnostics import writing
 
         with writing(self._name):
             self._files.close()

@@ -41,9 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     import json
 
     from spnc.api import read_thing
-    from spnc.cli.output import complain, writing
+    from spnc.cli.output import complain
     from spnc.common.atomic import write_text
-    from spnc.diagnostics import Sink
+    from spnc.diagnostics import Sink, writing
     from spnc.graph.interchange import to_node_link
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model

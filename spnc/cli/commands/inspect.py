@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the structure."""
     from spnc.api import read_thing
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.diagnostics import Sink
     from spnc.model import Model
     from spnc.pipeline import compile_recipe

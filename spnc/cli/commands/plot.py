@@ -88,7 +88,7 @@ def add_output(parser: argparse.ArgumentParser, default: str) -> None:
 def run_mi(arguments: argparse.Namespace) -> int:
     """Compute mutual information of the models and of the data, and draw both."""
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.data.pairs import mutual_information
     from spnc.diagnostics import Sink
     from spnc.report.plots.mutual_information import Comparison, picture
@@ -265,8 +265,8 @@ def distinct(names: Sequence[str], paths: Sequence[Path]) -> list[str]:
 
 
 def _write(output: Path, content: bytes) -> None:
-    from spnc.cli.output import writing
     from spnc.common.atomic import write_bytes
+    from spnc.diagnostics import writing
 
     with writing(output):
         write_bytes(output, content)

@@ -60,11 +60,11 @@ def _image(text: str) -> tuple[int, int] | None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the run, ask its model, write the page, say what was found."""
-    from spnc.cli.output import complain, say, writing
-    from spnc.cli.progress import observing
+    from spnc.cli.output import complain, say
     from spnc.common.atomic import write_text
+    from spnc.common.progress_display import observing
     from spnc.common.wording import visible
-    from spnc.diagnostics import Sink
+    from spnc.diagnostics import Sink, writing
     from spnc.report.facts.gather import gather
     from spnc.report.facts.reading import read_run
     from spnc.report.page.assemble import page, sections

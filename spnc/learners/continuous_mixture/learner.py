@@ -72,6 +72,7 @@ class ContinuousMixture(Options):
         taken = count(1)
 
         def step_taken() -> None:
+            task.deadline.check()
             task.progress("steps", next(taken), total)
 
         with thread_pools().limit(limits=1), quiet():

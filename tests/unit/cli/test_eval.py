@@ -219,7 +219,7 @@ def test_progress_is_shown_while_rows_are_evaluated(
     def recording(quiet: bool) -> Iterator[Observer]:
         yield Recorder()
 
-    monkeypatch.setattr("spnc.cli.progress.observing", recording)
+    monkeypatch.setattr("spnc.common.progress_display.observing", recording)
     result(capsys, "rows.csv")
     size = Path("rows.csv").stat().st_size
     assert len(told) > 10

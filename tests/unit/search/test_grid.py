@@ -21,9 +21,9 @@ from spnc.graph.nodes import Builder
 from spnc.program.score import Score
 from spnc.registry import RESIDUALS
 from spnc.residuals.none import NoLinks
+from spnc.runs import preparation
 from spnc.runs.folder import RunFolder
 from spnc.runs.outcome import Outcome
-from spnc.search import grid as search
 from spnc.search import trials
 from spnc.training import State
 
@@ -152,16 +152,16 @@ def counting(monkeypatch: pytest.MonkeyPatch, where: Any, name: str) -> list[Any
 def test_data_is_read_once_and_a_forest_grown_once_for_all_that_share_it(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (pipeline.grow, search.load) == (grow, load)
+    assert (pipeline.grow, preparation.load) == (grow, load)
     grown = counting(monkeypatch, pipeline, "grow")
-    loaded = [counting(monkeypatch, where, "load") for where in (pipeline, search)]
+    loaded = counting(monkeypatch, preparation, "load")
     lowered = counting(monkeypatch, pipeline, "lower_graph")
     # The seed varies fastest, so that equal forests are not side by side in the grid.
     found = spnc.train(spec, ["optimizer.max_iterations={search: [1, 2]}", "seed={search: [0, 1]}"])
     assert len(found.tries) == 8
     assert len(grown) == 4  # two betas, two seeds
     assert len(lowered) == 4  # how long is trained makes no other circuit
-    assert [len(calls) for calls in loaded] == [0, 1]
+    assert len(loaded) == 1
     del grown[:]
     spnc.train(spec, ["forest.0.beta=0.4", "smoothing={search: [0.1, 0.2]}"])
     assert len(grown) == 2  # the learner's leaves depend on smoothing
@@ -220,7 +220,7 @@ def test_an_interrupted_search_goes_on_to_the_same_result(
     spec: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], at: int
 ) -> None:
     assert main(["train", spec, "--out", "whole"]) == 0
-    trained = counting(monkeypatch, trials, "fit_compiled")
+    trained = counting(monkeypatch, trials, "fit")
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "keep", interrupt_at(2, [at]))
         assert main(["train", spec, "--out", "cut"]) == 130

@@ -1,19 +1,20 @@
-"""The circuits and rows that every system is given, and the file they are handed over in.
+"""The circuits that every system is given, and their file format.
 
 `tree` is one ExtraSPN; `forest` is several under one sum, with links between them, so that inner
-nodes are shared. Both are deterministic. They are handed over after spnc's own simplifications, so
-that nobody is timed on nested sums that could have been one.
+nodes are shared. Both are deterministic. spnc simplifies them first, so that no system is timed on
+nested sums that could be one sum.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.linking import link
+from benchmarks.common.linking import link
 from spnc import checks
 from spnc.common.rng import random_stream
 from spnc.data.dataset import Column, Dataset, Table
@@ -32,7 +33,7 @@ from spnc.spec.recipe import Component
 
 LEAF, SUM, PRODUCT = 0, 1, 2
 FALLBACK = "digits"
-# Keeps every p strictly between 0 and 1, without which some peers divide by zero.
+# Keeps every p strictly between 0 and 1; otherwise some peers divide by zero.
 SMOOTHING = Smoothing.of(0.1)
 _BETA = 0.6
 
@@ -55,7 +56,7 @@ class Flat:
 
     @property
     def edges(self) -> int:
-        """The number of edges."""
+        """Return the number of edges."""
         return len(self.children)
 
     def save(self, path: Path) -> None:
@@ -64,22 +65,28 @@ class Flat:
 
     @staticmethod
     def read(path: Path) -> Flat:
-        """The circuit in such a file."""
+        """Return the circuit in such a file."""
         with np.load(path) as arrays:
-            return Flat(**{k: int(v) if v.ndim == 0 else v for k, v in arrays.items()})
+            return Flat.of(dict(arrays.items()))
+
+    @staticmethod
+    def of(arrays: dict[str, NDArray[Any]]) -> Flat:
+        """Return the circuit of arrays as they are in a file, where the root is an array, too."""
+        values: dict[str, Any] = {**arrays, "root": int(arrays["root"])}
+        return Flat(**values)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What makes a dataset's circuits: the smallest slice that is split, the seed, the trees."""
+    """How a dataset's circuits are learned: smallest slice to split, seed, number of trees."""
 
     min_instances: int
     seed: int
     components: int
 
 
-# Found by trying: trees of 890, 5,404 and 7,019 edges on the three public datasets, the sizes that
-# SPNs learned from them usually have; and forests of two to four times as many.
+# Found by trial: trees of 890, 5,404 and 7,019 edges on the three public datasets, as SPNs learned
+# from them usually have, and forests with two to four times as many.
 SOURCES = {
     "nltcs": Source(80, 3, 4),
     "plants": Source(100, 2, 2),
@@ -89,18 +96,18 @@ SOURCES = {
 
 
 def data_of(name: str) -> Dataset | None:
-    """The dataset, or None if it would have to be downloaded and cannot be."""
+    """Return the dataset, or None if it would have to be downloaded and cannot be."""
     scheme = "builtin" if name == FALLBACK else "debd"
     options = DataOptions(source=f"{scheme}:{name}")
     sink = Sink()
     found = load(options, sink)
     if found is None and is_available(options):
-        sink.stop()  # it is here, and broken: not to be passed over
+        sink.stop()  # it is on this machine but broken: report it
     return found
 
 
 def made(name: str, columns: int, rows: int, seed: int = 0) -> Dataset:
-    """Made-up binary rows with some structure: a mixture of eight products of Bernoullis."""
+    """Draw binary rows from a mixture of eight products of Bernoullis."""
     rng = random_stream(seed, name)
     p = rng.beta(0.4, 0.4, size=(8, columns))
     values = (rng.random((rows, columns)) < p[rng.integers(8, size=rows)]).astype(np.float64)
@@ -108,7 +115,7 @@ def made(name: str, columns: int, rows: int, seed: int = 0) -> Dataset:
 
 
 def grown(dataset: Dataset, count: int, min_instances: int, seed: int) -> Forest:
-    """Components without links."""
+    """Learn `count` components without links."""
     sink = Sink()
     learner = ExtraSpn(beta=_BETA, min_instances=min_instances)
     component = Component(learner=learner, count=count)
@@ -118,21 +125,21 @@ def grown(dataset: Dataset, count: int, min_instances: int, seed: int) -> Forest
 
 
 def tree(dataset: Dataset, min_instances: int, seed: int) -> Graph:
-    """One learned tree."""
+    """Learn one tree."""
     forest = grown(dataset, 1, min_instances, seed)
     forest.builder.graph.graph["root"] = forest.roots[0]
     return forest.builder.graph
 
 
 def linked(dataset: Dataset, min_instances: int, seed: int, components: int) -> Graph:
-    """Several learned trees under one sum, with links worth half as many edges again."""
+    """Learn several trees under one sum, with links that add half as many edges again."""
     forest = grown(dataset, components, min_instances, seed)
     goal = int(1.5 * forest.builder.graph.number_of_edges())
     return crown(link(forest, goal, random_stream(seed, "links")))
 
 
 def circuit(dataset: Dataset, kind: str, source: Source) -> Flat:
-    """The circuit of a dataset that is handed to everybody, `tree` or `forest`."""
+    """Return the circuit of a dataset that every system gets, `tree` or `forest`."""
     graph = (
         tree(dataset, source.min_instances, source.seed)
         if kind == "tree"
@@ -143,12 +150,12 @@ def circuit(dataset: Dataset, kind: str, source: Source) -> Flat:
 
 
 def jittered(parameters: Parameters, rng: np.random.Generator) -> Parameters:
-    """Parameters as in the middle of training: no two branches alike.
+    """Return noisy parameters, as in the middle of training, where no two branches are alike.
 
-    Random splits of the rows leave branches that are nearly equal; on these EM hardly moves, and
-    whether two systems do the same could not be seen.
+    Random splits of the rows leave branches that are nearly equal. EM hardly changes those, so it
+    would not show whether two systems do the same.
     """
-    weights = parameters.weights  # made to sum to one when the circuit is flattened
+    weights = parameters.weights  # normalised when the circuit is flattened
     weights = weights * np.exp(rng.normal(0.0, 0.5, size=weights.shape))
     tables = []
     for table in parameters.tables:
@@ -158,7 +165,7 @@ def jittered(parameters: Parameters, rng: np.random.Generator) -> Parameters:
 
 
 def lowered(graph: Graph) -> tuple[Program, Parameters]:
-    """The program of a graph, which is checked first."""
+    """Check a graph, and return its program and parameters."""
     sink = Sink()
     checks.check(graph, sink)
     sink.stop()
@@ -166,9 +173,9 @@ def lowered(graph: Graph) -> tuple[Program, Parameters]:
 
 
 def flattened(program: Program, parameters: Parameters) -> Flat:
-    """The arrays of a program whose leaves are all Bernoulli."""
+    """Return the arrays of a program whose leaves are all Bernoulli."""
     if any(table.distribution != "bernoulli" for table in program.leaves):
-        raise ValueError("only circuits with Bernoulli leaves are handed to other systems")
+        raise ValueError("the speed benchmark supports circuits with Bernoulli leaves only")
     nodes = program.nodes
     kind = np.zeros(nodes, dtype=np.int8)
     column = np.full(nodes, -1, dtype=np.int64)
@@ -204,7 +211,7 @@ def flattened(program: Program, parameters: Parameters) -> Flat:
 
 
 def graph_of(flat: Flat, columns: int) -> Graph:
-    """The graph of a flat circuit: how spnc reads what everybody is given."""
+    """Return the graph of a flat circuit, which spnc starts from."""
     builder = Builder([Column(f"x{i}") for i in range(columns)])
     for i, kind in enumerate(flat.kind.tolist()):
         own = slice(int(flat.starts[i]), int(flat.starts[i + 1]))

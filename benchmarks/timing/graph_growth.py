@@ -1,4 +1,4 @@
-"""How the graph side of spnc grows: checks, Graph to Program, and learning structure."""
+"""Growth of checks, of lowering a graph to a program, and of structure learning."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 import time
 from collections.abc import Iterator
 
-from benchmarks.circuits import grown, made
-from benchmarks.curves import Curve, Point, apart
-from benchmarks.linking import link
-from benchmarks.steps import Steps
+from benchmarks.common.circuits import grown, made
+from benchmarks.common.linking import link
+from benchmarks.common.steps import Steps
+from benchmarks.timing.curves import Curve, Point, apart
 from spnc import checks
 from spnc.common.gc_pause import gc_paused
 from spnc.common.rng import random_stream
@@ -19,15 +19,15 @@ from spnc.pipeline import lower_graph
 
 SIZES = (20_000, 50_000, 150_000)
 LARGEST = 1_000_000
-# Rows and columns that ExtraSPN learns from, the smallest slice that it splits, and how many are
-# learned: with few columns one may be over at once.
+# Rows and columns that ExtraSPN learns from, the smallest slice that it splits, and the number of
+# components: with few columns, one component may be learned in no time.
 SHAPES = ((300_000, 17, 300, 10), (2_000, 1_500, 50, 1))
 
-_COMPONENT = 2_000  # about how many edges one component of the forests below has
+_COMPONENT = 2_000  # about the number of edges of a component in `graph_seconds`
 
 
 def graph_seconds(edges: int) -> tuple[int, float, float]:
-    """Edges of a linked forest of about that size; seconds of its checks, and of its lowering."""
+    """Return the edges of a linked forest of about that size, and seconds to check and lower it."""
     with gc_paused():
         dataset = made("graph", 40, 2_000)
         forest = grown(dataset, max(2, math.ceil(edges / 1.5 / _COMPONENT)), 25, 0)
@@ -45,7 +45,7 @@ def graph_seconds(edges: int) -> tuple[int, float, float]:
 def learn_seconds(
     rows: int, columns: int, min_instances: int, components: int
 ) -> tuple[float, int]:
-    """Seconds to learn so many ExtraSPNs, and their nodes."""
+    """Return the seconds to learn some ExtraSPNs, and their nodes."""
     dataset = made("learn", columns, rows)
     began = time.perf_counter()
     forest = grown(dataset, components, min_instances, 0)
@@ -53,7 +53,7 @@ def learn_seconds(
 
 
 def graph_curves(quick: bool, steps: Steps) -> Iterator[Curve]:
-    """Graph to Program by edges; structure learning by shape."""
+    """Yield the curves of lowering by edges, and of structure learning by shape of the table."""
     points = []
     for size in SIZES if quick else (*SIZES, LARGEST):
         steps.say(f"growth of the graph side with edges: {size:,}")

@@ -1,8 +1,8 @@
-"""Many recipes trained with many seeds, and what came out kept in one file.
+"""Train many recipes with many seeds, and keep the results in one file.
 
-A benchmark that was broken off goes on where it stopped, and a cell is trained again only if its
-recipe has changed. Choices inside a recipe are made on validation rows; test rows give the final
-figure alone.
+An interrupted benchmark continues where it stopped, and a cell is trained again only if its recipe
+has changed. Choices inside a recipe are made on validation rows; test rows give the final figure
+only.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.paper_figures import DATASETS
-from benchmarks.steps import Steps
+from benchmarks.common.published import DATASETS
+from benchmarks.common.steps import Steps
 from spnc.common.atomic import write_text
 from spnc.data.load import is_available
 from spnc.diagnostics import Sink
-from spnc.pipeline import compile_recipe, train_compiled
+from spnc.pipeline import train
 from spnc.runs.lock import recipe_text
 from spnc.search.grid import search
 from spnc.spec.read import read_recipe
 from spnc.spec.recipe import Recipe
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 SEEDS = 3
 
@@ -36,7 +36,7 @@ Record = dict[str, Any]
 
 
 class Cell(NamedTuple):
-    """One training."""
+    """One training: a system on a dataset with a seed."""
 
     data: str
     system: str
@@ -45,14 +45,14 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A table of trainings: which spec a cell is of, and with which settings."""
+    """A table of trainings: the spec of each cell, and the settings that change it."""
 
-    name: str  # of its files in the results folder
+    name: str  # stem of its files in the results folder
     spec: Callable[[Cell], Path]
     settings: Callable[[Cell], list[str]]
 
     def recipe(self, cell: Cell) -> Recipe:
-        """The recipe of a cell; the program ends if its data is not here."""
+        """Return the recipe of a cell. Exit if its data is not on this machine."""
         sink = Sink()
         recipe = read_recipe(self.spec(cell), sink, self.settings(cell))
         sink.stop()
@@ -62,20 +62,17 @@ class Benchmark:
         return recipe
 
     def fingerprint(self, cell: Cell) -> str:
-        """What a record depends on: the recipe, and those of all its tries."""
+        """Return a hash of what a record depends on: the recipe and those of all its tries."""
         recipe = self.recipe(cell)
         tries = [one.recipe for one in recipe.space.tries] if recipe.space is not None else [recipe]
         text = "\n".join(recipe_text(each) for each in tries)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def trained(self, cell: Cell) -> Record:
-        """Train a cell; what there is to say of it."""
+        """Train a cell and return its record."""
         recipe, sink = self.recipe(cell), Sink()
         began = time.monotonic()
-        if recipe.space is not None:
-            trained = search(recipe, sink)
-        else:
-            trained = train_compiled(compile_recipe(recipe, sink), sink)
+        trained = search(recipe, sink) if recipe.space is not None else train(recipe, sink)
         metrics = trained.metrics
         record: Record = {
             **cell._asdict(),
@@ -93,7 +90,7 @@ class Benchmark:
 
 
 class Results:
-    """The records of all cells, kept in one file; what was made with another recipe is dropped."""
+    """The records of all cells, kept in one file; records of outdated recipes are dropped."""
 
     def __init__(
         self, benchmark: Benchmark, folder: Path, report: Callable[[Sequence[Record]], str]
@@ -107,7 +104,7 @@ class Results:
             self.records = [r for r in found if r["recipe"] == benchmark.fingerprint(cell_of(r))]
 
     def complete(self, cells: Sequence[Cell], steps: Steps) -> None:
-        """Train the cells of which there is no record."""
+        """Train the cells that have no record yet."""
         done = {cell_of(r) for r in self.records}
         for number, cell in enumerate(cells, 1):
             if cell not in done:
@@ -117,7 +114,7 @@ class Results:
                 self.write()
 
     def write(self) -> str:
-        """Both files, each complete or as it was; answers the report."""
+        """Write the records and the page, and return the page."""
         self._json.parent.mkdir(parents=True, exist_ok=True)
         lines = ",\n".join(json.dumps(record) for record in self.records)
         write_text(self._json, f"[\n{lines}\n]\n")
@@ -127,12 +124,12 @@ class Results:
 
 
 def cell_of(record: Record) -> Cell:
-    """What a record is of."""
+    """Return the cell that a record belongs to."""
     return Cell(record["data"], record["system"], record["seed"])
 
 
 def parser_for(name: str, text: str | None, systems: Sequence[str]) -> argparse.ArgumentParser:
-    """The command line that these benchmarks have in common."""
+    """Return a parser with the options that these benchmarks share."""
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{name}",
         description=text,
@@ -140,7 +137,12 @@ def parser_for(name: str, text: str | None, systems: Sequence[str]) -> argparse.
     )
     parser.add_argument("--datasets", help=f"of {', '.join(DATASETS)} (default: all)")
     parser.add_argument("--systems", help=f"of {', '.join(systems)} (default: all)")
-    parser.add_argument("--seeds", type=int, help=f"how many seeds, from 0 on ({SEEDS})")
+    parser.add_argument("--seeds", type=int, help=f"number of seeds, starting from 0 ({SEEDS})")
+    parser.add_argument(
+        "--page-only",
+        action="store_true",
+        help="write the page from the recorded results; train nothing",
+    )
     parser.add_argument(
         "--results", type=Path, default=RESULTS, help="the folder (benchmarks/results)"
     )
@@ -150,11 +152,11 @@ def parser_for(name: str, text: str | None, systems: Sequence[str]) -> argparse.
 def chosen(
     parser: argparse.ArgumentParser, text: str | None, known: Sequence[str]
 ) -> tuple[str, ...]:
-    """The names of a list on the command line, or all that there are."""
+    """Return the names in a comma-separated option, or all known names without it."""
     names = tuple(text.split(",")) if text else tuple(known)
     for name in names:
         if name not in known:
-            parser.error(f"`{name}` is none of {', '.join(known)}")
+            parser.error(f"`{name}` is not one of {', '.join(known)}")
     return names
 
 
@@ -164,7 +166,7 @@ def run(
     systems: Sequence[str],
     report: Callable[[Sequence[Record]], str],
 ) -> int:
-    """The command of a benchmark of all systems, datasets and seeds: a seed of all comes first."""
+    """Run a benchmark of all systems, datasets and seeds, one seed of everything after another."""
     parser = parser_for(benchmark.name, text, systems)
     arguments = parser.parse_args()
     cells = [
@@ -175,7 +177,8 @@ def run(
     ]
     steps = Steps()
     results = Results(benchmark, arguments.results, report)
-    results.complete(cells, steps)
+    if not arguments.page_only:
+        results.complete(cells, steps)
     print(results.write())
     print(f"{results.markdown}: {steps.done() / 60:.1f} min")
     return 0

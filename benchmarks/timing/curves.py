@@ -1,4 +1,4 @@
-"""A cost by size: points, and the exponent they grow with."""
+"""Cost by size: the points of a curve, and the exponent of its growth."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from spnc.cli.output import table
 
 @dataclass(frozen=True)
 class Point:
-    """One size, what it cost, and what else is known of it."""
+    """One size, its cost, and further columns for the table."""
 
     size: int
     seconds: float
-    peak_mb: float | None  # None: it had no process of its own
+    peak_mb: float | None  # None: not measured in a process of its own
     more: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A cost by size. Without `grows` it is the points that matter, not how they grow."""
+    """Costs by size. Without `grows`, no exponent is fitted."""
 
     title: str
     by: str
@@ -34,7 +34,7 @@ class Curve:
     grows: bool = True
 
     def text(self) -> str:
-        """A small table, and the exponent."""
+        """Return a small table with the exponent."""
         with_peak = self.points[0].peak_mb is not None
         head = [self.by, "seconds", *(["peak MB"] if with_peak else []), *self.points[0].more]
         rows = [
@@ -54,13 +54,13 @@ class Curve:
 
 
 def fitted_exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
-    """The slope of the line through the points, in log-log: 1 is linear growth."""
+    """Return the slope of the line through the points in log-log: 1 is linear growth."""
     slope, _ = np.polyfit(np.log(sizes), np.log(costs), 1)
     return float(slope)
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    """What the function answers in a fresh process, and the most memory that process held."""
+    """Call the function in a new process; return its result and that process's peak memory."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as pool:
         found: tuple[Any, float] = pool.submit(_with_peak, function, arguments).result()

@@ -1,4 +1,4 @@
-"""The speed benchmark: its circuits, what it hands to other systems, and what it writes down."""
+"""The speed benchmark: its circuits, what it gives to other systems, and what it writes."""
 
 from __future__ import annotations
 
@@ -13,28 +13,33 @@ import numpy as np
 import pytest
 
 import benchmarks
-from benchmarks import circuits, report
-from benchmarks.circuits import LEAF, SUM, Flat
-from benchmarks.comparison import Result, Task, compare
-from benchmarks.curves import Curve, Point, fitted_exponent
-from benchmarks.limit import Limit
-from benchmarks.peers.speed_protocol import answer
-from benchmarks.spnc_worker import Spnc
-from benchmarks.steps import Steps
-from benchmarks.workers import Contender, GoneError
+from benchmarks import speed
+from benchmarks.common import circuits
+from benchmarks.common.circuits import LEAF, SUM, Flat
+from benchmarks.common.markdown import marks
+from benchmarks.common.steps import Steps
+from benchmarks.common.trainings import RESULTS
+from benchmarks.peers.speed_protocol import System, answer
+from benchmarks.timing import speed_page
+from benchmarks.timing.comparison import WORKS, Result, Task, compare
+from benchmarks.timing.curves import Curve, Point, fitted_exponent
+from benchmarks.timing.spnc_worker import Spnc
+from benchmarks.timing.workers import Contender, GoneError
 from spnc import checks
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph
 from spnc.registry import BACKENDS
 
-LIMIT = Limit(1e9, "made up")
-MODULES = sorted(file.stem for file in Path(benchmarks.__path__[0]).glob("[!_]*.py"))
+FOLDER = Path(benchmarks.__path__[0])
+COMMANDS = sorted(file.stem for file in FOLDER.glob("[!_]*.py"))
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_every_benchmark_goes_with_the_library_as_it_is(name: str) -> None:
-    importlib.import_module(f"benchmarks.{name}")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_importable_and_listed(name: str) -> None:
+    module = importlib.import_module(f"benchmarks.{name}")
+    assert callable(module.main)
+    assert f"`python -m benchmarks.{name}`" in (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -128,14 +133,14 @@ def test_the_exponent_is_the_slope_in_log_log() -> None:
 class InProcess:
     """A system that is asked without a process of its own."""
 
-    def __init__(self, fails: str = "", wrong: float = 0.0) -> None:
-        self.system = Spnc(BACKENDS["numpy"]())
+    def __init__(self, system: System | None = None, fails: str = "", wrong: float = 0.0) -> None:
+        self.system = system or Spnc(BACKENDS["numpy"]())
         self.fails, self.wrong = fails, wrong
 
     def ask(self, seconds: float, **command: Any) -> dict[str, Any]:
         if command["do"] == self.fails:
             raise GoneError("not done after 1 s")
-        # The smallest amount of work: nothing is repeated to fill time.
+        # The least work: nothing is repeated to fill time.
         found = answer(self.system, {**command, "fill": 0.0})
         if found.get("mean") is not None:
             found["mean"] += self.wrong
@@ -145,41 +150,93 @@ class InProcess:
         pass
 
 
+class Peer:
+    """A system that prepares nothing, so it has no pass of its own."""
+
+    version, tolerance = "1", Spnc.tolerance
+
+    def __init__(self) -> None:
+        spnc = Spnc(BACKENDS["numpy"]())
+        self.build, self.call, self.restore, self.em = spnc.build, spnc.call, spnc.restore, spnc.em
+
+
 def compared(digits: Dataset, flat: Flat, **others: InProcess) -> list[Result]:
     systems = {"spnc": InProcess(), **others}
     task = Task("digits", "forest", flat, digits.train.values[:50])
-    contenders = [Contender(name, "1", ()) for name in systems]
+    contenders = [Contender(name, "1", (), is_peer=name != "spnc") for name in systems]
     return compare(task, contenders, 2, 1.0, Steps(quiet=True), lambda c: systems[c.name])
 
 
+def run_of(results: list[Result]) -> dict[str, Any]:
+    about = {"cores": 2, "load": 0.1, "repeats": 2, "seconds": 60.0, "growth": ["a curve"]}
+    return {**about, "records": json.loads(json.dumps([r.record() for r in results]))}
+
+
 def test_records_have_what_they_promise(digits: Dataset, flat: Flat) -> None:
-    found = report.records([compared(digits, flat)])
-    assert [r["work"] for r in found] == ["loglik", "em"]
-    for record in found:
-        named = {k: record[k] for k in ("system", "version", "data", "circuit")}
-        version = Spnc.version
-        assert named == {
-            "system": "spnc", "version": version, "data": "digits", "circuit": "forest"
-        }  # fmt: skip
-        assert record["row_edges_per_second"] > 0
-        assert record["peak_mb"] > 0
-        assert (record["rows"], record["edges"]) == (50, flat.edges)
-        assert len(record["repeats"]) == 2
-        assert record["agrees"]
+    (record,) = run_of(compared(digits, flat))["records"]
+    named = {k: record[k] for k in ("system", "version", "data", "circuit")}
+    assert named == {
+        "system": "spnc", "version": Spnc.version, "data": "digits", "circuit": "forest"
+    }  # fmt: skip
+    assert (record["rows"], record["edges"]) == (50, flat.edges)
+    assert record["differs"] == record["unable"] == {}
+    for work in WORKS:
+        assert len(record["seconds"][work]) == 2
+        assert record["peak_mb"][work] > 0
+        assert speed_page.rate(record, work) > 0
+    means = record["checked_means"]
+    assert means["call"] == pytest.approx(means["pass"], rel=1e-12)
+    assert means["em"] > means["call"]
 
 
 def test_a_system_that_disagrees_is_marked(digits: Dataset, flat: Flat) -> None:
     results = compared(digits, flat, other=InProcess(wrong=0.5))
-    assert set(results[1].differs) == {"loglik", "em"}
-    text = report.text([results], LIMIT)
-    assert "* spnc" in text
-    assert "mean log-likelihood before training" in text
+    assert set(results[1].differs) == set(WORKS)
+    page = speed_page.page(run_of(results))
+    assert "* |" in page
+    assert "mean log-likelihood before training" in page
+    assert "*: spnc" in speed_page.text(run_of(results))
 
 
 def test_a_system_that_cannot_has_a_dash_and_a_reason(digits: Dataset, flat: Flat) -> None:
     results = compared(digits, flat, other=InProcess(fails="em"))
     assert results[1].unable["em"] == "not done after 1 s"
     assert results[1].seconds["em"] == []
-    assert "not done after 1 s" in report.text([results], LIMIT)
-    table = report.markdown([results], LIMIT).splitlines()
-    assert len({line.count("|") for line in table[:4]}) == 1
+    page = speed_page.page(run_of(results))
+    assert "no EM: not done after 1 s" in page
+    assert "not done after 1 s" in speed_page.text(run_of(results))
+
+
+def test_tables_have_one_number_of_columns(digits: Dataset, flat: Flat) -> None:
+    page = speed_page.page(run_of(compared(digits, flat, other=InProcess())))
+    tables = [block for block in page.split("\n\n") if block.startswith("|")]
+    assert len(tables) == 3
+    for block in tables:
+        assert len({line.count("|") for line in block.splitlines()}) == 1
+
+
+def test_a_peer_without_preparation_has_its_call_for_a_pass(digits: Dataset, flat: Flat) -> None:
+    results = compared(digits, flat, peer=InProcess(Peer()))
+    assert results[0].about["prepares"]
+    assert not results[1].about["prepares"]
+    assert results[1].seconds["pass"] == results[1].seconds["call"] != []
+    assert results[0].seconds["pass"] != results[0].seconds["call"]
+
+
+def test_the_summary_compares_with_the_fastest_peer(digits: Dataset, flat: Flat) -> None:
+    run = run_of(compared(digits, flat, slow=InProcess(), fast=InProcess()))
+    for record, seconds in zip(run["records"], (1.0, 70.0, 7.0), strict=True):
+        record["seconds"] = {work: [seconds, seconds] for work in WORKS}
+    assert speed_page.summary(run["records"])[0][-3:] == ["7 ×"] * 3
+    lines = speed_page.readme_lines(run)
+    assert "is 7 to 7 times faster" in lines
+    assert lines.count("\n") == 4
+
+
+def test_the_docs_show_the_recorded_speed() -> None:
+    docs = speed.DOCS.read_text(encoding="utf-8")
+    page = (RESULTS / "speed.md").read_text(encoding="utf-8")
+    begin, end = marks("speed")
+    shown = docs.partition(begin)[2].partition(end)[0]
+    assert shown.strip()
+    assert page.endswith(shown)

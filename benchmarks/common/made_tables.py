@@ -1,7 +1,8 @@
-"""Large tables with structure in them, for `spnc train --auto`: many columns, and many rows.
+"""Synthetic tables for `spnc train --auto`: one with many columns, one with many rows.
 
-Hidden states walk along a chain of blocks; every column is a noisy function of its block's state.
-So columns of a block depend on one another much, those of far blocks little, as in real tables.
+The columns are in blocks. Each block has a hidden state, the states form a Markov chain, and every
+column is a noisy function of its block's state. Columns of one block therefore depend strongly on
+one another, and columns of distant blocks weakly, as in real tables.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-STATES = 4  # of a block
-STAY = 0.7  # how often a block's state is that of the block before
-KNOWN = 0.98  # of the cells of a table with gaps
+STATES = 4  # states of a block
+STAY = 0.7  # probability that a block has the state of the block before
+KNOWN = 0.98  # share of known cells in a column with gaps
 
 
 def walk(rows: int, blocks: int, rng: np.random.Generator) -> NDArray[np.int8]:
-    """The hidden states, `[row, block]`."""
+    """Draw the hidden states, `[row, block]`."""
     states = rng.integers(STATES, size=(rows, blocks), dtype=np.int8)
     for block in range(1, blocks):
         same = rng.random(rows) < STAY
@@ -26,7 +27,7 @@ def walk(rows: int, blocks: int, rng: np.random.Generator) -> NDArray[np.int8]:
 
 
 def many_columns(rows: int = 6_000, columns: int = 1_500, seed: int = 0) -> NDArray[np.uint8]:
-    """Binary columns in blocks of ten."""
+    """Draw a table of binary columns in blocks of ten."""
     rng = np.random.default_rng(seed)
     states = walk(rows, -(-columns // 10), rng)
     table = np.empty((rows, columns), dtype=np.uint8)
@@ -37,7 +38,7 @@ def many_columns(rows: int = 6_000, columns: int = 1_500, seed: int = 0) -> NDAr
 
 
 def many_rows(rows: int = 300_000, columns: int = 40, seed: int = 0) -> list[list[str]]:
-    """Columns of two to five states in blocks of eight, with gaps, and one that never changes."""
+    """Draw columns of two to five states in blocks of eight, some with gaps, one constant."""
     rng = np.random.default_rng(seed)
     states = walk(rows, -(-columns // 8), rng)
     found: list[list[str]] = []
@@ -55,12 +56,12 @@ def many_rows(rows: int = 300_000, columns: int = 40, seed: int = 0) -> list[lis
 
 
 def write_many_columns(path: Path) -> None:
-    """As an array."""
+    """Write the table with many columns as an array."""
     np.save(path, many_columns())
 
 
 def write_many_rows(path: Path) -> None:
-    """As CSV, with a header."""
+    """Write the table with many rows as CSV, with a header."""
     table = many_rows()
     head = ",".join(f"c{i}" for i in range(len(table)))
     lines = map(",".join, zip(*table, strict=True))

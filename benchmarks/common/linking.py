@@ -1,9 +1,9 @@
 """Residual links for the benchmark's forests: components that share inner nodes.
 
 A sum of component i gets one more child: a node of a later component j, marginalised to the sum's
-scope. Marginalising copies only what lies across the edge of that scope; what lies wholly inside is
-the very node of component j, which thereby has two parents. Links run from earlier to later
-components only, and copies count to the component they were made from, so no cycle can come about.
+scope. Marginalising copies only the nodes that are partly outside that scope; nodes inside it are
+shared with component j, and so have two parents. Links run from earlier to later components only,
+and copies belong to the component they were made from, so no cycle can arise.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Leaf, Product, Sum, below, children_first
 from spnc.graph.scopes import scopes
 
-_CANDIDATES = 8  # a link's target is one of so many nodes of the smallest fitting scopes
+_CANDIDATES = 8  # a link's target is drawn from this many nodes, those of the smallest scopes
 
 
 def link(forest: Forest, edges: int, rng: np.random.Generator, largest: int = 200) -> Forest:
-    """Draw links until the forest has about so many `edges`, or none more can be drawn.
+    """Draw links until the forest has about `edges` edges, or no more links are possible.
 
-    A link that would copy more than `largest` edges is not drawn: forests are to share, not to
-    copy.
+    A link that would copy more than `largest` edges is not drawn, since forests should share nodes,
+    not copy them.
     """
     graph = forest.builder.graph
     node = dict(graph.nodes(data="node"))
@@ -32,7 +32,7 @@ def link(forest: Forest, edges: int, rng: np.random.Generator, largest: int = 20
     inner = [[n for n in own if not isinstance(node[n], Leaf)] for own in members]
     sums = [(i, n) for i, own in enumerate(inner[:-1]) for n in own if isinstance(node[n], Sum)]
     cutter = _Cutter(forest.builder, scope)
-    have = graph.number_of_edges()  # counted along: asking a large graph takes long
+    have = graph.number_of_edges()  # updated below: counting a large graph takes long
     for at in rng.permutation(len(sums)).tolist():
         if have + cutter.edges >= edges:
             break
@@ -55,7 +55,7 @@ def link(forest: Forest, edges: int, rng: np.random.Generator, largest: int = 20
 
 
 def _add_child(builder: Builder, parent: int, child: int) -> None:
-    """One more child, with the weight that a child has on average."""
+    """Add a child with the average weight of a child."""
     edges = builder.graph.succ[parent]
     share = 1.0 / (len(edges) + 1)
     for data in edges.values():
@@ -64,16 +64,16 @@ def _add_child(builder: Builder, parent: int, child: int) -> None:
 
 
 class _Cutter:
-    """Marginalises nodes to a scope; what was cut once is used again."""
+    """Marginalise nodes to a scope, and keep the results for later links."""
 
     def __init__(self, builder: Builder, scope: dict[Any, int]) -> None:
         self.builder = builder
         self.scope = scope
-        self.edges = 0  # how many were copied so far
+        self.edges = 0  # copied so far
         self._made: dict[tuple[Any, int], Any] = {}
 
     def cost(self, n: Any, wanted: int) -> int:
-        """How many edges `cut` would copy at most."""
+        """Return the number of edges that `cut` would copy at most."""
         seen, queue, total = {n}, [n], 0
         graph = self.builder.graph
         for at in queue:
@@ -88,7 +88,7 @@ class _Cutter:
         return total
 
     def cut(self, n: Any, wanted: int) -> Any:
-        """A node of the same distribution over the columns of `wanted` that `n` speaks about."""
+        """Return a node with the distribution of `n`, marginalised to the columns of `wanted`."""
         kept = self.scope[n] & wanted
         if kept == self.scope[n]:
             return n
@@ -99,8 +99,8 @@ class _Cutter:
     def _copy(self, n: Any, kept: int) -> Any:
         builder = self.builder
         payload = builder.graph.nodes[n]["node"]
-        # A list first: cutting adds nodes to the graph that is walked over.
-        edges = [(c, data.get("weight")) for c, data in builder.graph.succ[n].items()]
+        # A list, since cutting adds nodes to the graph.
+        edges = [(c, data.get("weight", 1.0)) for c, data in builder.graph.succ[n].items()]
         if isinstance(payload, Product):
             children = [self.cut(c, kept) for c, _ in edges if self.scope[c] & kept]
             if len(children) == 1:
@@ -110,7 +110,7 @@ class _Cutter:
             weights: dict[Any, float] = {}
             for c, weight in edges:
                 child = self.cut(c, kept)
-                # Two children may have become one: their weights add up.
+                # Two children may have become one; their weights add up.
                 weights[child] = weights.get(child, 0.0) + weight
             if len(weights) == 1:
                 return next(iter(weights))

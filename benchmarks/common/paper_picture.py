@@ -1,4 +1,4 @@
-"""The paper's Fig. 3: what a ResSPN knows of pairs of columns, early on and at the end."""
+"""The paper's Fig. 3: mutual information of columns in a ResSPN, early and at the end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from spnc.common.atomic import write_bytes
 from spnc.data.pairs import mutual_information, pair_counts
 from spnc.diagnostics import Sink
-from spnc.pipeline import compile_recipe, train_compiled
+from spnc.pipeline import compile_recipe, fit
 from spnc.report.plots.mutual_information import Comparison, picture
 from spnc.spec.read import read_recipe
 
@@ -17,7 +17,7 @@ STAGES = (("links to one other", 2, 1), ("links to nine others", 10, 10))
 
 
 def draw(spec: Path, file: Path) -> str:
-    """Draw the figure with a recipe's data and links; answer how far model and data are apart."""
+    """Draw the figure with a recipe's data and links; return how far model and data differ."""
     comparisons, columns = [], []
     for title, count, iterations in STAGES:
         sink = Sink()
@@ -30,7 +30,7 @@ def draw(spec: Path, file: Path) -> str:
         sink.stop()
         assert recipe is not None
         compiled = compile_recipe(replace(recipe, model=title), sink)
-        model = train_compiled(compiled, sink).model
+        model = fit(compiled, sink).model
         counts = pair_counts(model.columns, compiled.dataset.distinct["train"])
         empirical = mutual_information(counts)
         name = f"{title}, {iterations} iteration{'s' if iterations > 1 else ''} of EM"

@@ -1,4 +1,4 @@
-"""Progress of a benchmark: a moving line on a terminal, a line per step elsewhere."""
+"""Show the progress of a benchmark: a status line on a terminal, a line per step elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.status import Status
 
 
 class Steps:
-    """Says on standard error what is being done, so that standard output holds results only."""
+    """Report steps on standard error, so that standard output holds results only."""
 
     def __init__(self, quiet: bool = False) -> None:
         self._console = Console(stderr=True)
@@ -19,7 +19,7 @@ class Steps:
         self._began = time.monotonic()
 
     def say(self, text: str) -> None:
-        """What is being done from now on."""
+        """Show what is being done from now on."""
         if self._quiet:
             return
         seconds = time.monotonic() - self._began
@@ -32,7 +32,7 @@ class Steps:
             self._status.update(f"{text}  [dim]{seconds:.0f} s so far[/]")
 
     def done(self) -> float:
-        """Nothing more is to come; how long it all took."""
+        """End the display and return the seconds since the start."""
         if self._status is not None:
             self._status.stop()
         return time.monotonic() - self._began

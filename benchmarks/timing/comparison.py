@@ -1,8 +1,16 @@
-"""All systems on the same circuit and rows: do they agree, and how fast are they?
+"""Compare all systems on the same circuit and rows: do they agree, and how fast are they?
 
-Every system has a process of its own for each circuit. Agreement is looked at first, on some of the
-rows. Then the systems take turns, one log-likelihood pass and one EM iteration each per repeat, so
-that whatever else the machine does meets all of them alike.
+Every system has a process of its own for each circuit. First, agreement is checked on some of the
+rows. Then the systems take turns and do each kind of work once per repeat, so that other processes
+on the machine disturb all of them alike.
+
+The kinds of work:
+
+- `call`: what a user gets, `model.log_likelihood(rows)` or the peer's own call, from a NumPy array
+  to a NumPy array;
+- `pass`: a log-likelihood pass inside training, over rows that were prepared once. Peers prepare
+  nothing, so their `pass` is their `call`;
+- `em`: an EM iteration inside training, over prepared rows.
 """
 
 from __future__ import annotations
@@ -16,19 +24,20 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.circuits import Flat
+from benchmarks.common.circuits import Flat
+from benchmarks.common.steps import Steps
 from benchmarks.peers.speed_protocol import Rows
-from benchmarks.steps import Steps
-from benchmarks.workers import Asked, Contender, GoneError, Worker
+from benchmarks.timing.workers import Asked, Contender, GoneError, Worker
 
-WORKS = ("loglik", "em")
-CHECKED_ROWS = 500
-FILL = 0.3  # fast systems repeat their work for so many seconds
+WORKS = ("call", "pass", "em")
+WORK_NAMES = {"call": "call", "pass": "log-likelihood pass", "em": "EM"}
+CHECKED_ROWS = 500  # enough to see a difference, few enough for the slowest peer
+FILL = 0.3  # seconds for which fast systems repeat their work, so that a clock can time it
 
 
 @dataclass(frozen=True)
 class Task:
-    """A circuit and rows, by the names they have in the table."""
+    """A circuit and rows, with their names in the table."""
 
     data: str
     circuit: str
@@ -38,7 +47,7 @@ class Task:
 
 @dataclass
 class Result:
-    """What one system did on one task: seconds by work and repeat, and what was wrong."""
+    """What one system did on one task: seconds by work and repeat, and what went wrong."""
 
     contender: Contender
     task: Task
@@ -47,20 +56,28 @@ class Result:
     peak_mb: dict[str, float] = field(default_factory=dict)
     means: dict[str, float] = field(default_factory=dict)  # of the checked rows, after each work
     unable: dict[str, str] = field(default_factory=dict)  # by work: why it was not done
-    differs: dict[str, str] = field(default_factory=dict)  # by work: how its answer is another
-    about: dict[str, Any] = field(default_factory=dict)  # what the worker said of itself
+    differs: dict[str, str] = field(default_factory=dict)  # by work: how its result differs
+    about: dict[str, Any] = field(default_factory=dict)  # the worker's reply to `build`
 
-    def row_edges_per_second(self, work: str) -> float | None:
-        """All rows times all edges by the median time; None if it was not done."""
-        times = self.seconds[work]
-        if not times:
-            return None
-        return len(self.task.rows) * self.task.flat.edges / float(np.median(times))
-
-    def ratios(self, other: Result, work: str) -> list[float]:
-        """How many times longer the other took, repeat by repeat."""
-        pairs = zip(self.seconds[work], other.seconds[work], strict=False)
-        return [theirs / ours for ours, theirs in pairs]
+    def record(self) -> dict[str, Any]:
+        """Return everything that the page needs, as plain JSON."""
+        kept = ("backend", "prepares", "prepared", "first_use", "distinct")
+        return {
+            "system": self.contender.name,
+            "version": self.about.get("version", self.contender.version),
+            "is_peer": self.contender.is_peer,
+            "data": self.task.data,
+            "circuit": self.task.circuit,
+            "rows": len(self.task.rows),
+            "edges": self.task.flat.edges,
+            **{key: self.about[key] for key in kept if key in self.about},
+            "seconds": self.seconds,
+            "cores": self.cores,
+            "peak_mb": self.peak_mb,
+            "checked_means": self.means,
+            "differs": self.differs,
+            "unable": self.unable,
+        }
 
 
 def compare(
@@ -71,10 +88,10 @@ def compare(
     steps: Steps,
     start: Callable[[Contender], Asked] = Worker,
 ) -> list[Result]:
-    """The results of all systems; the first is the one the others are held against.
+    """Return the results of all systems; the first is the one that others are compared with.
 
-    `patience`: after so many seconds without an answer a system is given up. `start` makes what
-    is asked: a process, but for tests.
+    A system that does not reply within `patience` seconds is given up. `start` makes a worker: a
+    process, except in tests.
     """
     where = f"{task.data} {task.circuit}"
     with tempfile.TemporaryDirectory() as folder:
@@ -99,7 +116,7 @@ def compare(
 
 
 def _written(task: Task, folder: Path) -> dict[str, str]:
-    """The files of the task: its circuit, all rows, some rows."""
+    """Write the files of the task: its circuit, all rows, some rows."""
     files = {name: str(folder / name) for name in ("circuit.npz", "rows.npy", "some.npy")}
     task.flat.save(Path(files["circuit.npz"]))
     np.save(files["rows.npy"], task.rows)
@@ -108,7 +125,7 @@ def _written(task: Task, folder: Path) -> dict[str, str]:
 
 
 class _Seat:
-    """A system taking part: its process, and what came of it so far."""
+    """A system that takes part: its process, and its result so far."""
 
     def __init__(
         self,
@@ -121,24 +138,40 @@ class _Seat:
         self.worker = start(result.contender)
 
     def check(self) -> None:
-        """The means of some rows; then all rows are loaded."""
+        """Compute the means of some rows, then load all rows."""
         if not self._build("some.npy"):
             return
-        for work in WORKS:
+        for work in self._asked():
             found = self._ask((work,), do=work, fill=0.0, score=True)
             if found is not None:
                 self.result.means[work] = found["mean"]
         self._build("rows.npy")
 
     def measure(self) -> None:
-        """One more time of each kind of work that can be done."""
+        """Time each kind of work once more."""
         for work in self._left():
+            if work not in self._asked():
+                self._copy_call(work)
+                continue
             found = self._ask((work,), do=work, fill=FILL, score=False)
             if found is not None:
                 self.result.seconds[work].append(found["seconds"])
                 self.result.cores[work].append(found["cores"])
-                # The first is the one that counts: EM comes after it, and takes more.
+                # Only the first one counts: EM comes after it and takes more.
                 self.result.peak_mb.setdefault(work, found["peak_mb"])
+
+    def _asked(self) -> list[str]:
+        """Return the kinds of work that the worker is asked for: without preparation, no pass."""
+        return [work for work in WORKS if work != "pass" or self.result.about.get("prepares")]
+
+    def _copy_call(self, work: str) -> None:
+        result = self.result
+        if "call" in result.unable:
+            result.unable[work] = result.unable["call"]
+            return
+        result.seconds[work].append(result.seconds["call"][-1])
+        result.cores[work].append(result.cores["call"][-1])
+        result.peak_mb.setdefault(work, result.peak_mb["call"])
 
     def _left(self) -> list[str]:
         return [work for work in WORKS if work not in self.result.unable]
@@ -152,7 +185,7 @@ class _Seat:
         return told is not None
 
     def _ask(self, works: Sequence[str], **command: Any) -> dict[str, Any] | None:
-        """The answer, or None after noting why these kinds of work cannot be done."""
+        """Return the reply, or None after noting why these kinds of work cannot be done."""
         try:
             answer = self.worker.ask(self.patience, **command)
         except GoneError as gone:
@@ -165,7 +198,7 @@ class _Seat:
         return None
 
     def _replace(self, works: Sequence[str]) -> None:
-        """A new process, for the kinds of work that the last one did not break down at."""
+        """Start a new process for the kinds of work that the last one did not fail at."""
         left = [work for work in self._left() if work not in works]
         if not left:
             return
@@ -181,14 +214,15 @@ class _Seat:
 
 
 def _agree(results: Sequence[Result]) -> None:
-    """Note whose means, before and after one EM iteration, are not those of the others."""
+    """Note which means, before and after one EM iteration, differ from the first system's."""
     for result in results:
         for work, mean in result.means.items():
             wanted = next(other.means[work] for other in results if work in other.means)
-            if math.isclose(mean, wanted, rel_tol=result.about["tolerance"][work]):
+            tolerance = result.about["tolerance"]["em" if work == "em" else "loglik"]
+            if math.isclose(mean, wanted, rel_tol=tolerance):
                 continue
             after = "after one EM iteration" if work == "em" else "before training"
             result.differs[work] = f"mean log-likelihood {after} {mean:.6f}, not {wanted:.6f}"
-        before, later = result.means.get("loglik"), result.means.get("em")
+        before, later = result.means.get("call"), result.means.get("em")
         if before is not None and later is not None and not later >= before:
             result.differs.setdefault("em", f"EM went from {before:.6f} to {later:.6f}")

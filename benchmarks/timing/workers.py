@@ -1,6 +1,6 @@
-"""Worker processes: one system, one circuit; asked by lines of JSON, ended when they take too long.
+"""Worker processes: one system and one circuit each, killed if they take too long.
 
-See `benchmarks.peers.speed_protocol` for what they are asked.
+`benchmarks.peers.speed_protocol` defines their commands and replies.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any, Protocol
 
 from benchmarks.peers.catalogue import Peer
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class GoneError(Exception):
-    """A worker died, or did not answer in time; the text says which."""
+    """A worker died or did not reply in time; the text says which."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A system that takes part: what it is called, and the command that starts its worker."""
+    """A system that is compared, and the command that starts its worker."""
 
     name: str
     version: str
@@ -37,30 +37,30 @@ class Contender:
 
     @property
     def title(self) -> str:
-        """The name and version."""
+        """Return the name and the version."""
         return f"{self.name} {self.version}"
 
     @staticmethod
     def of_peer(peer: Peer) -> Contender:
-        """A peer, whose environment is made if it is not there."""
+        """Return a peer as a contender; make its environment if it does not exist."""
         return Contender(peer.name, peer.version, (str(peer.python()), str(peer.worker)), True)
 
     @staticmethod
     def of_backend(name: str, backend: str, version: str) -> Contender:
-        """spnc on one of its backends."""
-        command = (sys.executable, "-m", "benchmarks.spnc_worker", backend)
+        """Return spnc on one of its backends as a contender."""
+        command = (sys.executable, "-m", "benchmarks.timing.spnc_worker", backend)
         return Contender(name, version, command)
 
 
 class Asked(Protocol):
-    """What can be asked for measurements."""
+    """Something that replies to the commands of the speed protocol."""
 
     def ask(self, seconds: float, **command: Any) -> dict[str, Any]:
-        """The answer to a command; raises `GoneError` without one in so many seconds."""
+        """Return the reply to a command; raise `GoneError` without one after `seconds`."""
         ...
 
     def stop(self) -> None:
-        """No more questions."""
+        """Accept no more commands."""
         ...
 
 
@@ -69,7 +69,7 @@ class Worker:
 
     def __init__(self, contender: Contender) -> None:
         self.contender = contender
-        # Open as long as the process runs, and closed with it in `stop`.
+        # Open as long as the process runs; closed in `stop`.
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(
             contender.command,
@@ -81,7 +81,7 @@ class Worker:
             cwd=ROOT,
             env=environment(),
         )
-        # A thread reads, so that waiting can end: pipes have no timeout of their own everywhere.
+        # A thread reads the pipe, since pipes have no timeout on every platform.
         self._answers: queue.Queue[str] = queue.Queue()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
@@ -93,7 +93,7 @@ class Worker:
         self._answers.put("")
 
     def ask(self, seconds: float, **command: Any) -> dict[str, Any]:
-        """The answer to a command; raises `GoneError` without one in so many seconds."""
+        """Return the reply to a command; raise `GoneError` without one after `seconds`."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(command) + "\n")
@@ -113,7 +113,7 @@ class Worker:
     def _last_words(self) -> str:
         self._said.seek(0)
         lines = self._said.read().strip().splitlines()
-        return lines[-1][:200] if lines else "without a word"
+        return lines[-1][:200] if lines else "no message"
 
     def stop(self) -> None:
         """End the process."""
@@ -123,11 +123,11 @@ class Worker:
         self._listener.join()
         for pipe in (self._process.stdin, self._process.stdout, self._said):
             if pipe is not None:
-                with suppress(OSError):  # what it was not there to read any more
+                with suppress(OSError):  # the process did not read its last command
                     pipe.close()
 
 
 def environment() -> dict[str, str]:
-    """The environment of workers: all cores for all, and threads that do not spin when idle."""
+    """Return the environment of workers: all cores, and idle threads that do not spin."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     return {**kept, "OMP_WAIT_POLICY": "PASSIVE"}

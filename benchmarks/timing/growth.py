@@ -1,4 +1,4 @@
-"""How an EM iteration of spnc grows with rows, edges and columns, and what threads bring."""
+"""Growth of an EM iteration of spnc with rows, edges and columns, and its speed-up by threads."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.circuits import Source, linked, lowered, made
-from benchmarks.curves import Curve, Point, apart
-from benchmarks.report import number
-from benchmarks.spnc_worker import backend_named
-from benchmarks.steps import Steps
+from benchmarks.common.circuits import Source, linked, lowered, made
+from benchmarks.common.steps import Steps
+from benchmarks.timing.curves import Curve, Point, apart
+from benchmarks.timing.speed_page import number
+from benchmarks.timing.spnc_worker import backend_named
 from spnc.common.rng import random_stream
 from spnc.data.dataset import Dataset, Table
 from spnc.leaves.smoothing import Smoothing
@@ -33,10 +33,10 @@ class Case:
         self.values = dataset.train.values[order]
 
     def em_point(self, rows: int, fill: float) -> tuple[float, int]:
-        """Seconds per EM iteration on so many rows, and how many of these are distinct.
+        """Return the seconds of an EM iteration on the first `rows` rows, and the distinct rows.
 
-        The best of what fits into `fill` seconds: an exponent is about the program, not about what
-        else the machine did.
+        It is the best time within `fill` seconds, since an exponent should describe the program and
+        not what else the machine did.
         """
         table = Table(self.values[:rows]).distinct()
         batch = self.engine.load(table)
@@ -54,7 +54,7 @@ class Case:
 
 
 def by_rows(dataset: Dataset, source: Source, sizes: Sequence[int], fill: float) -> Curve:
-    """One forest, more and more rows."""
+    """Measure one forest on more and more rows."""
     case = Case(dataset, replace(source, components=2), "auto")
     points = []
     for size in sizes:
@@ -66,7 +66,7 @@ def by_rows(dataset: Dataset, source: Source, sizes: Sequence[int], fill: float)
 def by_edges(
     dataset: Dataset, source: Source, sizes: Sequence[int], rows: int, fill: float
 ) -> Curve:
-    """The same rows, forests of more and more components."""
+    """Measure forests of more and more components on the same rows."""
     points = []
     for size in sizes:
         case = Case(dataset, replace(source, components=size), "auto")
@@ -77,7 +77,7 @@ def by_edges(
 
 
 def by_columns(sizes: Sequence[int], rows: int, fill: float) -> Curve:
-    """Made-up rows of more and more columns, and forests learned from them."""
+    """Measure forests learned from synthetic rows of more and more columns."""
     points = []
     for size in sizes:
         case = Case(made("made", size, rows), Source(rows // 10, 0, 2), "auto")
@@ -94,7 +94,7 @@ def _point(size: int, seconds: float, rows: int, case: Case, more: dict[str, str
 
 
 def em_curves(dataset: Dataset, source: Source, quick: bool, steps: Steps) -> Iterator[Curve]:
-    """Rows, edges, columns; each curve in a process of its own, so that nothing is left over."""
+    """Yield the curves by rows, edges and columns, each measured in a new process."""
     fill = 0.2 if quick else 1.0
     rows = min(dataset.train.rows, 4_000 if quick else 20_000)
     steps.say("growth of EM with rows")
@@ -110,13 +110,13 @@ def em_curves(dataset: Dataset, source: Source, quick: bool, steps: Steps) -> It
 def threaded(
     dataset: Dataset, source: Source, rows: int, backend: str, fill: float
 ) -> tuple[float, int]:
-    """Seconds per EM iteration, and edges."""
+    """Return the seconds of an EM iteration, and the edges."""
     case = Case(dataset, source, backend)
     return case.em_point(rows, fill)[0], case.program.edges
 
 
 def thread_curve(dataset: Dataset, source: Source, quick: bool, steps: Steps) -> Curve | str:
-    """What threads bring, or a word on why that cannot be said."""
+    """Return the curve by threads, or a sentence if the backend has no threads."""
     backend = BACKENDS["auto"]().resolved()
     name = backend.plugin_name
     if "threads" not in {field.name for field in fields(backend)}:

@@ -1,4 +1,4 @@
-"""A live progress display on a terminal; nothing elsewhere."""
+"""A live progress display on the error stream."""
 
 from __future__ import annotations
 
@@ -18,11 +18,26 @@ _PERCENT_FROM = 10_000  # from this total on, progress is shown in percent
 
 
 @contextmanager
-def observing(quiet: bool) -> Iterator[Observer]:
-    """Yield an observer that shows progress if standard error is a terminal, unless `quiet`."""
-    if quiet or not sys.stderr.isatty():
+def displayed(progress: Observer | bool) -> Iterator[Observer]:
+    """Yield the observer that was asked for: a progress display (True), none, or one's own."""
+    if isinstance(progress, Observer):
+        yield progress
+    elif progress:
+        with _live() as observer:
+            yield observer
+    else:
         yield Observer()
-        return
+
+
+@contextmanager
+def observing(quiet: bool) -> Iterator[Observer]:
+    """Show progress on the error stream, if that is a terminal and not `quiet`."""
+    with displayed(not quiet and sys.stderr.isatty()) as observer:
+        yield observer
+
+
+@contextmanager
+def _live() -> Iterator[Observer]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
