@@ -20,9 +20,7 @@ from spnc.training import Fitted, Record, State
 FORMAT = "spnc-checkpoint"
 
 
-def fingerprint(
-    recipe: Recipe, dataset: Dataset, program: Program, parameters: Parameters
-) -> str:
+def fingerprint(recipe: Recipe, dataset: Dataset, program: Program, parameters: Parameters) -> str:
     """Return a digest of what a checkpoint belongs to: recipe, data, circuit, first parameters."""
     sha = hashlib.sha256(dataset.digest.encode())
     sha.update(recipe_text(recipe).encode())

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from spnc.runs.metrics import Metrics
 
 import spnc
 from spnc.cli import main
 from spnc.common.observer import Observer, Stage
 from spnc.diagnostics import InputError
+from spnc.runs.metrics import Metrics
 
 SPEC = """
 model: small
