@@ -38,7 +38,7 @@ from spnc.runs.outcome import Outcome
 from spnc.search.compile_cache import Shelf
 from spnc.spec.recipe import Recipe
 from spnc.spec.search_section import one_recipe_only
-from spnc.training import OUT_OF_TIME, Enough, Fitted, State
+from spnc.training import OUT_OF_TIME, Enough, FitResult, State
 from spnc.training.fit import Fitting
 
 Dump = Callable[[str, Graph], None]  # called with a stage's name and the graph it left
@@ -69,7 +69,7 @@ class Trained:
 
     recipe: Recipe
     model: Model
-    fitted: Fitted
+    fitted: FitResult
     scores: dict[str, Score]
     metrics: dict[str, Any]
     tries: tuple[Outcome, ...] = ()
@@ -242,7 +242,7 @@ def evaluate(
     trained.metrics["seconds"] = {name: round(value, 3) for name, value in seconds.items()}
 
 
-def _known_scores(fitted: Fitted, tables: Mapping[str, Table]) -> dict[str, Score]:
+def _known_scores(fitted: FitResult, tables: Mapping[str, Table]) -> dict[str, Score]:
     """What training has seen of the parameters that were kept."""
     kept = fitted.history[fitted.kept_iteration]
     seen = {

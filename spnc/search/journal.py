@@ -23,7 +23,7 @@ from spnc.runs.folder import BEST, RunFolder, lock_text, short_text
 from spnc.runs.lock import recipe_text
 from spnc.runs.outcome import Outcome, outcomes_text
 from spnc.spec.recipe import Recipe
-from spnc.training import Fitted, Record, State
+from spnc.training import FitResult, Record, State
 
 BEAT_SECONDS = 2.0  # how often the time spent is written down during a try
 RecipeOf = Callable[[Outcome], Recipe]
@@ -253,6 +253,6 @@ class SearchFolder(Journal):
         if model is None:
             return None
         history = tuple(Record(*row) for row in about["history"])
-        fitted = Fitted(model.parameters, history, *about["fitted"])
+        fitted = FitResult(model.parameters, history, *about["fitted"])
         scores = {name: Score(*numbers) for name, numbers in about["scores"].items()}
         return Trained(recipe, model, fitted, scores, dict(about["metrics"]))

@@ -16,7 +16,7 @@ from spnc.program.lift import lift
 from spnc.program.lower import lower
 from spnc.program.program import Parameters, Program
 from spnc.spec.recipe import Recipe
-from spnc.training import Enough, Fit, Fitted, Record, State
+from spnc.training import Enough, FitResult, FitTask, Record, State
 from spnc.training.prune import Prune
 
 
@@ -25,7 +25,7 @@ class Kept:
     """The program that was kept, its parameters, and what pruning did."""
 
     program: Program
-    fitted: Fitted  # of all fits: the history of the second goes on where the first ended
+    fitted: FitResult  # of all fits: the history of the second goes on where the first ended
     pruning: dict[str, Any] | None = None  # for `metrics.json`
 
 
@@ -45,7 +45,7 @@ class Fitting:
         """Fit, prune, fit; None if a problem was reported. A state knows which fit it is of."""
         prune = self.recipe.prune
         if resume is not None and resume.earlier is not None and prune is not None:
-            first: Fitted | None = resume.earlier
+            first: FitResult | None = resume.earlier
         else:
             first, resume = self._fit(program, start, resume), None
         if first is None or prune is None:
@@ -70,8 +70,8 @@ class Fitting:
         program: Program,
         start: Parameters,
         resume: State | None,
-        earlier: Fitted | None = None,
-    ) -> Fitted | None:
+        earlier: FitResult | None = None,
+    ) -> FitResult | None:
         def monitor(state: State) -> None:
             if self.keep is not None:
                 self.keep(replace(state, earlier=earlier))
@@ -80,7 +80,7 @@ class Fitting:
             self.observer.iteration(last.iteration, last.train, last.valid, is_best)
 
         self.observer.training(getattr(self.recipe.optimizer, "max_iterations", None))
-        fit = Fit(
+        fit = FitTask(
             self.backend.open(program),
             start,
             self.tables["train"],
@@ -107,7 +107,7 @@ class Fitting:
         return lower(passes.run(lift(program, thinned), passes.BEFORE_TRAINING, keep=False))
 
 
-def _joined(first: Fitted, second: Fitted, pruned: bool) -> Fitted:
+def _joined(first: FitResult, second: FitResult, pruned: bool) -> FitResult:
     """Two fits as one history, iterations and seconds going on; the parameters of one of them."""
     began, offset = first.history[-1].seconds, len(first.history)
     later = tuple(
@@ -123,11 +123,11 @@ def _joined(first: Fitted, second: Fitted, pruned: bool) -> Fitted:
     )
 
 
-def _record(fitted: Fitted) -> Record:
+def _record(fitted: FitResult) -> Record:
     return fitted.history[fitted.kept_iteration]
 
 
-def _facts(fitted: Fitted) -> dict[str, Any]:
+def _facts(fitted: FitResult) -> dict[str, Any]:
     """One fit, as `metrics.json` says it."""
     kept = _record(fitted)
     return {
