@@ -25,8 +25,8 @@ from spnc.common.rng import random_stream
 from spnc.data.dataset import Dataset, Table
 from spnc.data.load import load
 from spnc.diagnostics import Sink
-from spnc.forest.grow import crown, grow
-from spnc.forest.pretraining import warm_up
+from spnc.forest.grow import add_top_sum, grow
+from spnc.forest.pretraining import pretrain
 from spnc.graph.nodes import Graph
 from spnc.model import Model
 from spnc.program.lower import lower
@@ -120,14 +120,14 @@ def compile_recipe(
     with _timed(seconds, "residual"):
         rng = random_stream(recipe.seed, "residual")
         rows, backend = dataset.distinct["train"], recipe.backend.resolved()
-        warm = partial(warm_up, forest, rows, recipe.smoothing, backend)
-        task = LinkingTask(forest, dataset, rng, sink, observer.progress, warm)
+        pretrain_forest = partial(pretrain, forest, rows, recipe.smoothing, backend)
+        task = LinkingTask(forest, dataset, rng, sink, observer.progress, pretrain_forest)
         forest = recipe.residual.link(task)
         sink.stop()
 
     observer.stage(Stage.LOWERING)
     with _timed(seconds, "compile"):
-        graph = crown(forest)
+        graph = add_top_sum(forest)
         if dump is not None:
             dump("forest", graph)
         checks.check(graph, sink)

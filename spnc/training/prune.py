@@ -22,7 +22,7 @@ class Prune(Options):
     """Edges dropped after training; the smaller circuit is fitted again."""
 
     flow_below: float = option(
-        doc="drop an edge of a sum if it explains a smaller share of the training rows than this",
+        doc="the smallest share of the training rows that an edge of a sum must explain to be kept",
         above=0,
         below=1,
     )
