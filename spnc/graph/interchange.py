@@ -15,6 +15,7 @@ from typing import Any
 
 import networkx as nx
 
+from spnc.common.wording import with_article
 from spnc.diagnostics import Sink, Source
 from spnc.graph.assemble import as_number, assemble
 from spnc.graph.draft import Draft, DraftEdge, DraftNode, DraftVariable, Place, nowhere
@@ -32,7 +33,7 @@ def from_networkx(graph: Any, sink: Sink) -> Graph | None:
         found = type(graph).__name__
         sink.error(
             "E223",
-            f"a circuit is a directed networkx graph, not a {found}",
+            f"a circuit is a directed networkx graph, not {with_article(found)}",
             help="make a networkx.DiGraph, with edges from parent to child",
         )
         return None
