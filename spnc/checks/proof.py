@@ -31,8 +31,8 @@ from spnc.checks.rules import (
     union_and_overlap,
 )
 from spnc.data.dataset import Column
-from spnc.graph.flat import Flat
-from spnc.graph.nodes import Graph, Leaf, Node, Sum, children, flat, payloads
+from spnc.graph.edge_arrays import EdgeArrays
+from spnc.graph.nodes import Graph, Leaf, Node, Sum, children, edge_arrays, payloads
 from spnc.leaves.smoothing import SUM_TOLERANCE
 
 # The checks that a proof makes unnecessary. A new check is always run until it is added here.
@@ -56,7 +56,8 @@ def is_plainly_valid(graph: Graph) -> bool:
     """Return True if the graph is proved to be a valid circuit. False is no verdict."""
     if any(graph.graph.get(mark) for mark in _MARKS):
         return False
-    edges, nodes, columns = flat(graph), list(payloads(graph).values()), graph.graph["columns"]
+    edges, nodes = edge_arrays(graph), list(payloads(graph).values())
+    columns = graph.graph["columns"]
     return (
         _is_one_circuit(edges, nodes, graph.graph.get("root"))
         and _is_untied(nodes)
@@ -66,7 +67,7 @@ def is_plainly_valid(graph: Graph) -> bool:
     )
 
 
-def _is_one_circuit(edges: Flat, nodes: Sequence[Node], root: object) -> bool:
+def _is_one_circuit(edges: EdgeArrays, nodes: Sequence[Node], root: object) -> bool:
     """Return whether there are no cycles, one root, and children below all but the leaves."""
     is_leaf = np.array([isinstance(node, Leaf) for node in nodes])
     tops = np.flatnonzero(edges.parents.counts == 0)
@@ -93,7 +94,7 @@ def _leaves_are_valid(nodes: Sequence[Node], columns: Sequence[Column]) -> bool:
     return True
 
 
-def _weights_add_up(graph: Graph, edges: Flat, nodes: Sequence[Node]) -> bool:
+def _weights_add_up(graph: Graph, edges: EdgeArrays, nodes: Sequence[Node]) -> bool:
     """Return whether weights are floats from 0 to 1 that sum to one, and only sums have them."""
     below = children(graph).values()
     given = [data.get("weight") for to_children in below for data in to_children.values()]
@@ -112,7 +113,7 @@ def _weights_add_up(graph: Graph, edges: Flat, nodes: Sequence[Node]) -> bool:
     return bool((np.abs(totals - 1.0) <= _SURE_TOLERANCE).all())
 
 
-def _scopes_are_valid(edges: Flat, nodes: Sequence[Any], width: int) -> bool:
+def _scopes_are_valid(edges: EdgeArrays, nodes: Sequence[Any], width: int) -> bool:
     """Return whether sums are complete, products decomposable, and the root has every column."""
     starts, below = edges.children.starts.tolist(), edges.children.members.tolist()
     columns = [1 << variable for variable in range(width)]

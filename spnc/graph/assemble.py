@@ -195,7 +195,7 @@ def _node(
             "E218",
             f"node {_shown(item.name)} has no kind"
             if not item.kind
-            else f"node {_shown(item.name)} is of no known kind: `{item.kind}`",
+            else f"node {_shown(item.name)} has an unknown kind: `{item.kind}`",
             item.place(),
             help=did_you_mean(item.kind, ["sum", "product", "leaf"]),
         )

@@ -21,7 +21,7 @@ import networkx as nx
 
 from spnc.common.gc_pause import gc_paused
 from spnc.diagnostics import Span
-from spnc.graph.flat import Flat
+from spnc.graph.edge_arrays import EdgeArrays
 
 if TYPE_CHECKING:
     from spnc.data.dataset import Column
@@ -176,14 +176,14 @@ def parents(graph: Graph) -> dict[Any, dict[Any, Any]]:
     return dict(graph.reverse(copy=False).adjacency())
 
 
-def flat(graph: Graph) -> Flat:
+def edge_arrays(graph: Graph) -> EdgeArrays:
     """Return a snapshot of the graph's edges, as arrays."""
-    return Flat(children(graph), parents(graph))
+    return EdgeArrays(children(graph), parents(graph))
 
 
 def children_first(graph: Graph) -> list[Any]:
     """Return the nodes, each after all its children, without those on or above a cycle."""
-    arrays = flat(graph)
+    arrays = edge_arrays(graph)
     return [arrays.names[i] for i in arrays.order.tolist()]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spnc.graph.nodes import Graph, Node, Product, Sum, children, flat, parents, payloads
+from spnc.graph.nodes import Graph, Node, Product, Sum, children, edge_arrays, parents, payloads
 
 
 def merge_sums(graph: Graph) -> Graph:
@@ -83,7 +83,7 @@ def _with_nested(
     Merging creates no further ones: it removes a parent of a node only if that node is a child of
     the node merged into.
     """
-    edges = flat(graph)
+    edges = edge_arrays(graph)
     is_kind = np.array([isinstance(payload, kind) for payload in node.values()])
     lone = np.flatnonzero(is_kind & (edges.parents.counts == 1))
     above = edges.parents.at(lone)

@@ -19,14 +19,14 @@ from spnc.common.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class RaggedArray:
     """Many lists in one: list i is members[starts[i]:starts[i+1]]."""
 
     starts: Ints
     members: Ints
 
     @classmethod
-    def of(cls, counts: Ints, members: Ints) -> Lists:
+    def of(cls, counts: Ints, members: Ints) -> RaggedArray:
         """Return lists of these lengths, cut from `members` one after another."""
         starts = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=starts[1:])
@@ -50,7 +50,7 @@ class Lists:
         return self.members[self.places(which)]
 
 
-class Flat:
+class EdgeArrays:
     """The names of a graph's nodes, and their children and parents by position."""
 
     def __init__(
@@ -102,6 +102,6 @@ def _positions(names: list[Any]) -> Callable[[Iterable[Any], int], Ints]:
 
 def _edges(
     ends: Mapping[Any, Mapping[Any, Any]], position: Callable[[Iterable[Any], int], Ints]
-) -> Lists:
+) -> RaggedArray:
     counts = np.fromiter(map(len, ends.values()), np.int64, len(ends))
-    return Lists.of(counts, position(chain.from_iterable(ends.values()), int(counts.sum())))
+    return RaggedArray.of(counts, position(chain.from_iterable(ends.values()), int(counts.sum())))
