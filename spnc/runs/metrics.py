@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from spnc.training import Fitted
+from spnc.training import FitResult
 from spnc.training.fit import PruneOutcome
 
 # No log-likelihood and no time is beyond this: a larger number in a file is damage.
@@ -43,7 +43,7 @@ class OptimizerMetrics:
     kept_iteration: int
 
     @classmethod
-    def of(cls, method: str, fitted: Fitted) -> Self:
+    def of(cls, method: str, fitted: FitResult) -> Self:
         """Return the metrics of a fit by this optimiser."""
         last = fitted.history[-1].iteration
         return cls(method, last, fitted.stopped, fitted.kept, fitted.kept_iteration)
@@ -67,7 +67,7 @@ class FitMetrics:
     valid: float | None
 
     @classmethod
-    def of(cls, fitted: Fitted) -> Self:
+    def of(cls, fitted: FitResult) -> Self:
         """Return the metrics of a fit."""
         last, at = fitted.history[-1].iteration, fitted.kept_iteration
         kept = fitted.history[at]

@@ -26,7 +26,7 @@ from spnc.runs.lock import lock_text, recipe_text, short_text
 from spnc.runs.metrics import Metrics
 from spnc.runs.outcome import Outcome, outcomes_text
 from spnc.spec.recipe import Recipe
-from spnc.training import Fitted, Record, State
+from spnc.training import FitResult, Record, State
 
 BEAT_SECONDS = 2.0  # how often the time spent is written during a try
 Plan = Mapping[str, Any]  # a try that is about to begin, as plain values
@@ -293,6 +293,6 @@ class SearchFolder(Journal):
         if model is None:
             return None
         history = tuple(Record(*row) for row in about["history"])
-        fitted = Fitted(model.parameters, history, *about["fitted"])
+        fitted = FitResult(model.parameters, history, *about["fitted"])
         scores = {name: Score(*numbers) for name, numbers in about["scores"].items()}
         return Trained(recipe, model, fitted, scores, Metrics.from_json(about["metrics"]))
