@@ -21,8 +21,7 @@ from spnc.common.atomic import write_bytes
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
-from spnc.data.arrays import WHOLE
-from spnc.data.dataset import Column, ColumnKind, Table
+from spnc.data.dataset import UNSPLIT, Column, ColumnKind, Table
 from spnc.data.pairs import mutual_information
 from spnc.data.stream import stream_table
 from spnc.diagnostics import Sink, counted, listed
@@ -96,7 +95,7 @@ class Model:
         if isinstance(source, str | Path):
             pieces = stream_table(str(source), sink, columns=self.columns, progress=progress)
         else:
-            pieces = ((WHOLE, piece) for piece in Table(self._checked(source)).pieces())
+            pieces = ((UNSPLIT, piece) for piece in Table(self._checked(source)).pieces())
         seen = set()
         for name, piece in pieces:
             seen.add(name)
@@ -214,13 +213,32 @@ def to_bytes(model: Model) -> bytes:
 _NO_INTS = np.empty(0, dtype=np.int64)
 
 
+def _why_unreadable(path: Path) -> tuple[str, str | None] | None:
+    """Return why a file cannot be opened, and what to do about it; None if it can."""
+    try:
+        if path.is_dir():
+            inside = path / "model.spnc"
+            hint = "the model of a run folder is RUN/model.spnc"
+            return "it is a folder", f"did you mean `{inside}`?" if inside.is_file() else hint
+        if path.exists() and not path.is_file():  # opening a pipe could wait forever
+            return "it is not a regular file", None
+        path.open("rb").close()
+    except FileNotFoundError:
+        return "there is no such file", None
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
+        return getattr(error, "strerror", None) or str(error), None
+    return None
+
+
 def read_model(path: Path, sink: Sink) -> Model | None:
     """Return the model in a file, or None after reporting why it cannot be used."""
     from safetensors import SafetensorError, safe_open
 
     where = str(path)
-    if not path.is_file():
-        sink.error("E114", f"cannot read `{path}`: there is no such file", where=where)
+    unreadable = _why_unreadable(path)
+    if unreadable is not None:
+        reason, help = unreadable
+        sink.error("E114", f"cannot read `{path}`: {reason}", where=where, help=help)
         return None
     try:
         with safe_open(where, framework="numpy") as file:

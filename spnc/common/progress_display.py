@@ -13,8 +13,8 @@ from spnc.common.wording import clipped, visible
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-_BESIDE_TRIES = 60  # columns that the rest of a try's line takes
-_SHARE_FROM = 10_000  # of so many things, bytes for example, the share done is shown
+_BESIDE_TRIES = 60  # terminal columns that the rest of a try's line takes
+_PERCENT_FROM = 10_000  # from this total on, progress is shown in percent
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def _live() -> Iterator[Observer]:
 
 
 class _LiveObserver(Observer):
-    """Shows the present stage, how far it is, and the training curve in numbers."""
+    """Shows the current stage, its progress, and the latest log-likelihoods."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -70,23 +70,23 @@ class _LiveObserver(Observer):
         self._tries: Any = None
 
     def stage(self, stage: Stage | str) -> None:
-        """A new stage begins: its line replaces the last one's."""
+        """Replace the line of the last stage."""
         title = stage.value if isinstance(stage, Stage) else stage
         if self._task is not None:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(_plain(title), total=None, note="", limit="")
 
     def progress(self, label: str, done: int, total: int | None) -> None:
-        """So much of the present stage is done."""
+        """Update the line of the current stage."""
         if self._task is None:
             self.stage(label)
         note = f"{label} {done:,}" + (f" of {total:,}" if total else "")
-        if total and total >= _SHARE_FROM:
+        if total and total >= _PERCENT_FROM:
             note = f"{label} {done / total:.0%}"
         self._progress.update(self._task, completed=done, total=total, note=_plain(note))
 
     def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
-        """A try begins: a line of its own, above that of the stage."""
+        """Show the try on a line of its own, above that of the stage."""
         title = f"try {done + 1:,}" + (f" of {total:,}" if total is not None else "")
         room = self._progress.console.width - len(best) - _BESIDE_TRIES
         what = clipped(what, max(1, room))
@@ -101,23 +101,23 @@ class _LiveObserver(Observer):
             self._progress.update(self._tries, completed=done, total=total)
 
     def spent(self, seconds: float, budget: float) -> None:
-        """The bar of the tries is the time."""
+        """Show the time used as the bar of the tries."""
         if self._tries is not None:
             completed = min(seconds, budget)
             self._progress.update(self._tries, completed=completed, total=budget, limit="left")
 
     def tried(self, number: int, what: str, valid: float, best: bool) -> None:
-        """A finished try stays on the screen, above the lines that move."""
+        """Print the finished try above the moving lines."""
         mark = "→" if best else " "
         line = _plain(f"{mark} {number:3}  {valid:10.4f}  {what}")
         self._progress.console.print(line, highlight=False)
 
     def training(self, max_iterations: int | None) -> None:
-        """Training begins, with as many steps as the optimiser allows; it may well stop before."""
+        """Count up to the largest number of iterations; training may stop earlier."""
         self._progress.update(self._task, total=max_iterations, completed=0, limit="left ≤")
 
     def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
-        """Training has come this far."""
+        """Show the log-likelihoods of the iteration."""
         note = f"{number}: train {train:.4f}"
         if valid is not None:
             note += f" valid {valid:.4f}{'*' if is_best else ' '}"
@@ -125,7 +125,7 @@ class _LiveObserver(Observer):
 
 
 def _plain(text: str) -> str:
-    """The text as it is to be read: neither the terminal nor rich takes any of it for a command."""
+    """Return the text so that neither the terminal nor rich interprets any of it."""
     from rich.markup import escape
 
     return escape(visible(text))

@@ -18,7 +18,16 @@ _MOST_SHOWN = 40  # tries in the table on the screen
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
-    parser = command(subparsers, "train", run, "train a spec's forest and keep it in a run folder")
+    parser = command(
+        subparsers,
+        "train",
+        run,
+        "train a spec's forest and keep it in a run folder",
+        examples=(
+            "spnc train specs/quickstart.yaml",
+            "spnc train --auto builtin:asia --budget 1min",
+        ),
+    )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("spec", nargs="?", help="a .yaml or .spn spec")
     what.add_argument(

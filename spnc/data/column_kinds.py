@@ -1,4 +1,4 @@
-"""From raw tables to typed columns: which states each column has, and whether all values fit."""
+"""From raw tables to columns: infer the kind of each column, and check that all values fit."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.data.dataset import Column
-from spnc.data.raw import FileReport, RawTable
+from spnc.data.file_report import FileReport
+from spnc.data.raw_table import RawTable
 from spnc.diagnostics import Sink, Span, counted, listed
 
 MAX_STATE = 255
-_ALL = 100  # a warning names all the columns it is about, unless that fills the screen
-
-
+_NAMED = 100  # columns named in a warning; more would fill the screen
 _SAME = "the columns must be the same, in the same order"
 
 
 def typed_columns(
     tables: Mapping[str, RawTable], sink: Sink, columns: Sequence[Column] | None = None
 ) -> tuple[Column, ...] | None:
-    """The columns that all the tables share; None if something was reported, here or in reading.
+    """Return the columns of the tables; None if a problem was reported, here or while reading.
 
-    Without `columns`, the kinds are inferred over all tables together: binary if every value is
-    0 or 1, else categorical. With `columns`, those of a model, the tables must agree with them.
+    Without `columns`, the kinds are inferred from all tables together: binary if every value is
+    0 or 1, otherwise categorical. With `columns`, those of a model, the tables must match them.
     """
     agree = _same_as_first(tables, sink) if columns is None else _same_as(columns, tables, sink)
     fit = True
@@ -37,10 +36,11 @@ def typed_columns(
 
 
 def _inferred(tables: Mapping[str, RawTable]) -> tuple[Column, ...]:
+    """Return binary or categorical columns, as the values of all tables together require."""
     names = next((t.names for t in tables.values() if t.names), None)
     if names is None:
         names = next(iter(tables.values())).column_names
-    # fmax passes over NaN; a column without any value counts as binary.
+    # fmax ignores NaN; a column without any value counts as binary.
     largest = np.fmax.reduce([np.fmax.reduce(t.values, axis=0) for t in tables.values()], axis=0)
     largest = np.where(np.isnan(largest), 1, largest).astype(np.int64)
     return tuple(
@@ -50,7 +50,7 @@ def _inferred(tables: Mapping[str, RawTable]) -> tuple[Column, ...]:
 
 
 def _same_as_first(tables: Mapping[str, RawTable], sink: Sink) -> bool:
-    """Whether all splits have the columns of the first, which is reported for each that has not."""
+    """Whether all splits have the columns of the first; report each split that has not."""
     (first, base), *others = tables.items()
     named, names = first, base.names
     agree = True
@@ -66,7 +66,7 @@ def _same_as_first(tables: Mapping[str, RawTable], sink: Sink) -> bool:
 
 
 def _same_as(columns: Sequence[Column], tables: Mapping[str, RawTable], sink: Sink) -> bool:
-    """Whether all tables have the columns of a model."""
+    """Whether all tables have the columns of a model; report each table that has not."""
     names = tuple(c.name for c in columns)
     agree = True
     for table in tables.values():
@@ -81,7 +81,7 @@ def _same_as(columns: Sequence[Column], tables: Mapping[str, RawTable], sink: Si
 def _difference(
     table: RawTable, width: int, names: tuple[str, ...] | None, whose: str
 ) -> list[str]:
-    """In what the table's columns differ from the expected ones; nothing if they agree."""
+    """Return how the table's columns differ from the expected ones; an empty list if they agree."""
     notes = []
     if table.width != width:
         notes.append(f"{counted(table.width, 'column')} here, {width:,} in {whose}")
@@ -105,7 +105,7 @@ def _difference(
 
 
 def _values_fit(table: RawTable, known: Sequence[Column] | None, sink: Sink) -> bool:
-    """Report, a column at a time, infinite values and values that are not states."""
+    """Whether all values are states; report infinite and other unfit values column by column."""
     values = table.values
     top = (
         np.full(table.width, MAX_STATE)
@@ -151,13 +151,13 @@ def _report_misfit(
     value = float(cells[first])
     if states is not None:
         reason = f"outside the model's states 0 to {states - 1}"
-        hint = "the model gives such a value no probability: mend the row, or leave the cell empty"
+        hint = "correct the value, or leave the cell empty if it is unknown"
     elif value < 0:
         reason = "a negative number, which no leaf distribution covers"
         hint = "number the states of a column from 0"
     elif value != np.floor(value):
         reason = "a fractional number, which no leaf distribution covers"
-        hint = "cut the column into ranges, and number these from 0"
+        hint = "divide the column into ranges, numbered from 0"
     else:
         reason = f"above {MAX_STATE}, the largest state that a leaf distribution covers"
         hint = "group the values of the column into fewer states, numbered from 0"
@@ -170,7 +170,7 @@ def _others(rows: NDArray[np.intp]) -> tuple[str, ...]:
     return (f"and {counted(more, 'more such cell')} in this column",) if more else ()
 
 
-def warn_of_dull_columns(
+def warn_of_uninformative_columns(
     values: NDArray[np.float64],
     columns: Sequence[Column],
     sink: Sink,
@@ -178,17 +178,17 @@ def warn_of_dull_columns(
     span: Span | None = None,
     where: str | None = None,
 ) -> None:
-    """Warn of columns with one value in every row (W301), and of those with none (W302)."""
+    """Warn of columns that have the same value in every row (W301) or no value at all (W302)."""
     low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
     empty = np.flatnonzero(np.isnan(low)).tolist()
     if empty:
-        names = listed([f"`{columns[i].name}`" for i in empty], _ALL)
+        names = listed([f"`{columns[i].name}`" for i in empty], _NAMED)
         message = f"{counted(len(empty), 'column')} without any value: {names}"
-        hint = "nothing can be learnt about it; is the column needed?"
+        hint = "nothing can be learned about such a column; consider leaving it out"
         sink.warning("W302", message, span, help=hint, where=where)
     constant = np.flatnonzero(low == high).tolist()
     if len(values) > 1 and constant:
-        names = listed([f"`{columns[i].name}` (always {low[i]:g})" for i in constant], _ALL)
+        names = listed([f"`{columns[i].name}` (always {low[i]:g})" for i in constant], _NAMED)
         message = f"{counted(len(constant), 'column')} with one value only: {names}"
-        hint = "a constant column says nothing about the others; is it needed?"
+        hint = "a constant column says nothing about the others; consider leaving it out"
         sink.warning("W301", message, span, help=hint, where=where)

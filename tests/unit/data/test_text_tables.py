@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from spnc.data.dataset import Dataset
+from spnc.data.file_report import FileReport
 from spnc.data.load import load_table
+from spnc.data.text_fast import parse_digits
+from spnc.data.text_tables import parse_text
 from spnc.diagnostics import Sink
 
 
@@ -213,10 +216,17 @@ def test_progress_is_told_up_to_the_size_of_the_file(tmp_path: Path) -> None:
     assert calls[-1] == ("a.csv", 2_400_000, 2_400_000)
 
 
-def test_regular_digits_never_take_the_slow_route(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("spnc.data.text.parse_careful", lambda *a, **b: pytest.fail("slow"))
-    monkeypatch.setattr("spnc.data.fast._numbers", lambda *a: pytest.fail("not the fastest"))
-    path = write(tmp_path, "a.data", (",".join("01001000100001000") + "\n") * 300)
-    assert table(path).shape == (300, 17)
+@pytest.mark.parametrize("head", ["", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q\n"])
+def test_regular_files_take_the_fast_route(head: str) -> None:
+    """Its rows are counted, not remembered: their line numbers are a range."""
+    digits = (",".join("01001000100001000") + "\n") * 300
+    assert parse_digits(digits.rstrip().encode(), ",") is not None
+    for body in (digits, digits.replace("1", "12"), digits.replace("1", "1.0")):
+        fast = parse_text((head + body).encode(), FileReport(Sink(), "a.data"))
+        assert fast is not None
+        assert fast.values.shape == (300, 17)
+        assert isinstance(fast.lines, range)
+    exact = parse_text((head + digits.replace("1", "?")).encode(), FileReport(Sink(), "a.data"))
+    assert exact is not None
+    assert isinstance(exact.lines, list)
+    assert list(fast.lines) == exact.lines

@@ -1,4 +1,4 @@
-"""What a cell of a text file means, and how its lines are cut into cells."""
+"""The cells of a text table: how lines are split into cells, and what a cell means."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SNIFFED_LINES = 20
 
 
 def is_number(cell: str) -> bool:
-    """Whether the text is a decimal number or an infinity; `nan` and `1_000` are not."""
+    """Whether the text is a decimal number or an infinity. `nan` and `1_000` are not numbers."""
     return _NUMBER.fullmatch(cell) is not None
 
 
-class Numbers(dict[str, float]):
-    """Cell text to number, NaN where it means a missing value; `bad` collects all other texts."""
+class CellNumbers(dict[str, float]):
+    """A cache from cell text to number, NaN for a missing value; `bad` collects all other texts."""
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__()
@@ -43,17 +43,17 @@ class Numbers(dict[str, float]):
 
 
 def is_header(cells: Sequence[str], missing: Sequence[str]) -> bool:
-    """Whether a first line holds names: some cell is neither a number nor a missing marker."""
-    numbers = Numbers(missing)
+    """Whether a first line holds names: at least one cell is neither a number nor missing."""
+    numbers = CellNumbers(missing)
     for cell in cells:
         _ = numbers[cell]
     return bool(numbers.bad)
 
 
 def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
-    """The rows of a text with the line each begins on; a malformed row comes as its error.
+    """Yield the rows of a text, each with its first line number; a malformed row as its error.
 
-    Blank lines are left out. A cell may be quoted, and then hold delimiters and line ends.
+    Blank lines are skipped. A quoted cell may contain delimiters and line ends.
     """
     lines: Iterator[str] = StringIO(text, newline="\n")
     if delimiter == WHITESPACE:
@@ -68,13 +68,13 @@ def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Er
         except csv.Error as error:
             yield begin, error
             continue
-        # A line of one quoted empty cell is a row with a missing value, spaces alone are not.
+        # A line with one quoted empty cell is a row with a missing value; a blank line is not.
         if cells and not (len(cells) == 1 and cells[0].isspace()):
             yield begin, cells
 
 
 def ends_inside_a_cell(text: str, delimiter: str) -> bool:
-    """Whether the text, cut at the end of a line, was cut within a quoted cell."""
+    """Whether the text, which ends at a line end, ends inside a quoted cell."""
     last = deque(records(text, delimiter), maxlen=1)
     return any(isinstance(row, csv.Error) and is_unfinished(row) for _, row in last)
 
@@ -85,10 +85,11 @@ def is_unfinished(error: csv.Error) -> bool:
 
 
 def sniff_delimiter(text: str) -> str:
-    """The delimiter that cuts the first lines most evenly into more than one cell.
+    """Return the delimiter that splits most of the first lines into the same number of cells.
 
-    Of equally good ones the first of comma, semicolon, tab, whitespace. Whitespace must cut most
-    lines alike, since names may hold spaces. A text of one column counts as comma-separated.
+    Ties go to the first of comma, semicolon, tab and whitespace. Whitespace must split more than
+    half of the lines alike, since names may contain spaces. A text of one column counts as
+    comma-separated.
     """
     start = "".join(list(StringIO(text, newline="\n"))[:_SNIFFED_LINES])
     best, best_share = ",", 0.0

@@ -1,4 +1,7 @@
-"""The slow, exact reading of a text table: every problem, each with its line and column."""
+"""The slow, exact reader of text tables: it reports every problem with its line and column.
+
+`text_tables` uses it for whatever `text_fast` declines.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spnc.data.cells import Numbers, is_header, is_unfinished, records
-from spnc.data.options import MISSING
-from spnc.data.raw import FileReport, Header, RawTable, default_name
+from spnc.data.file_report import FileReport
+from spnc.data.options import MISSING, Header
+from spnc.data.raw_table import RawTable, default_name
+from spnc.data.text_cells import CellNumbers, is_header, is_unfinished, records
 from spnc.diagnostics import counted, listed
 
 
-def parse_careful(
+def parse_exact(
     text: str,
     report: FileReport,
     *,
@@ -22,15 +26,16 @@ def parse_careful(
     header: Header = "auto",
     missing: Sequence[str] = MISSING,
 ) -> RawTable | None:
-    """The table in a text, not sound if something was reported; None if there is no table in it.
+    """Return the table in a text, or None if the text holds no table.
 
-    Rows of the wrong width are left out, and text that is no number is left as missing.
+    If a problem was reported, the table is not `sound`: it lacks the rows of the wrong width, and
+    cells that are not numbers are missing.
     """
     lines: list[int] = []
     rows: list[list[str]] = []
     for line, row in records(text, delimiter):
         if isinstance(row, csv.Error):
-            report.error("E315", f"this row cannot be cut into cells: {_why(row)}", line=line)
+            report.error("E315", f"this row cannot be split into cells: {_why(row)}", line=line)
         else:
             lines.append(line)
             rows.append(row)
@@ -46,14 +51,14 @@ def parse_careful(
         header_line, lines, rows = lines[0], lines[1:], rows[1:]
         if not rows:
             if not malformed:
-                report.error("E306", "the file has a header, but no rows", line=header_line)
+                report.error("E306", "the file has a header but no rows", line=header_line)
             return None
         if not _header_fits(names, rows, header_line, report):
             return None
     lines, rows = _even_rows(lines, rows, names, report)
     if not rows:
         return None
-    numbers = Numbers(missing)
+    numbers = CellNumbers(missing)
     values = np.array([list(map(numbers.__getitem__, row)) for row in rows], dtype=np.float64)
     table = RawTable(report.file, values, names, lines, sound=not (report.failed or numbers.bad))
     if numbers.bad:
@@ -63,7 +68,7 @@ def parse_careful(
 
 
 def check_names(cells: Sequence[str], line: int, report: FileReport) -> tuple[str, ...]:
-    """The names in a header, empty ones as x0, x1, …; a name given twice is reported."""
+    """Return the names in a header, x0, x1, … for empty ones; report names that occur twice."""
     names = tuple(cell.strip() or default_name(i) for i, cell in enumerate(cells))
     for name, count in Counter(names).items():
         if count > 1:
@@ -74,7 +79,7 @@ def check_names(cells: Sequence[str], line: int, report: FileReport) -> tuple[st
 
 
 def _why(error: csv.Error) -> str:
-    """The csv module's reason, in words about the file."""
+    """Return why the csv module rejected a row, in words about the file."""
     if is_unfinished(error):
         return "a quoted cell never ends"
     if "expected after" in str(error):
@@ -85,7 +90,7 @@ def _why(error: csv.Error) -> str:
 def _header_fits(
     names: tuple[str, ...], rows: list[list[str]], line: int, report: FileReport
 ) -> bool:
-    """If all rows agree with one another and not with the header, then the header is wrong."""
+    """Report a header whose width differs from that of all rows, which agree with one another."""
     widths = {len(row) for row in rows}
     if len(widths) == 1 and widths != {len(names)}:
         cells = counted(widths.pop(), "cell")
@@ -98,7 +103,10 @@ def _header_fits(
 def _even_rows(
     lines: list[int], rows: list[list[str]], names: tuple[str, ...] | None, report: FileReport
 ) -> tuple[list[int], list[list[str]]]:
-    """The rows of the right width, the others reported: as wide as the header, or as most."""
+    """Return the rows of the expected width, and report the others.
+
+    The expected width is that of the header or, without one, that of most rows.
+    """
     widths = Counter(len(row) for row in rows)
     expected = len(names) if names is not None else widths.most_common(1)[0][0]
     if len(widths) == 1:
@@ -113,29 +121,30 @@ def _even_rows(
 
 
 def _ragged_hint(row: list[str], expected: int, names: tuple[str, ...] | None) -> str:
+    """Return advice about a row that is too long or too short."""
     if len(row) > expected:
         if len(row) == expected + 1 and not row[-1].strip():
             return "remove the delimiter at the end of the line"
-        return "a cell that holds the delimiter must be quoted"
+        return "a cell that contains the delimiter must be quoted"
     absent = [f"`{names[i] if names else default_name(i)}`" for i in range(len(row), expected)]
-    return f"nothing is left for {listed(absent, 4)}; leave a missing cell empty, or write `?`"
+    return f"no cell for {listed(absent, 4)}; leave a missing cell empty, or write `?`"
 
 
 def _report_words(
     rows: list[list[str]],
     table: RawTable,
-    numbers: Numbers,
+    numbers: CellNumbers,
     report: FileReport,
     *,
     header_hint: bool,
 ) -> None:
-    """Report text among numbers cell by cell, and a column of nothing but words once."""
+    """Report text among numbers cell by cell, but a column without any number only once."""
     names = table.column_names
-    wordy = set()
+    of_words = set()
     for column, name in enumerate(names):
         found = [i for i, row in enumerate(rows) if row[column] in numbers.bad]
         if found and np.isnan(table.values[:, column]).all():
-            wordy.add(column)
+            of_words.add(column)
             words = sorted({rows[i][column].strip() for i in found})
             message = (
                 f"column `{name}` holds words, not numbers: {listed([f'`{w}`' for w in words])}"
@@ -145,13 +154,13 @@ def _report_words(
                 "E304",
                 message,
                 line=table.line_of(found[0]),
-                notes=(f"in {counted(len(found), 'cell')}, this is the first",),
+                notes=(f"the first of {counted(len(found), 'such cell')}",),
                 help=f"spnc reads numbers: write the words as numbers from 0, such as {codes}",
             )
     for i, row in enumerate(rows):
         for column, cell in enumerate(row):
-            if column not in wordy and cell in numbers.bad:
-                hint = "write a number, or one of the texts that mean a missing value"
+            if column not in of_words and cell in numbers.bad:
+                hint = "write a number, or a text that marks a missing value"
                 if header_hint and i == 0:
                     hint = "this line looks like a header, but `header` is `no`"
                 elif "," in cell and cell.strip().replace(",", ".", 1).replace(".", "").isdigit():

@@ -1,4 +1,7 @@
-"""Fast routes for regular files of numbers. They give None on anything else, never a guess."""
+"""The fast reader of text tables: regular files of numbers only, and None for anything else.
+
+It never guesses: on the files that it accepts, it returns what `text_exact` would.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +11,31 @@ from io import StringIO
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.data.cells import WHITESPACE, is_number
+from spnc.data.text_cells import WHITESPACE, is_number
 
 _NUMERIC = b"0123456789+-.eE \t\n"
+_DIGITS = frozenset(b"0123456789")
+_CHECKED_BYTES = 4096  # a body of numbers has a digit among these
 
 
 def parse_fast(body: bytes, delimiter: str, missing: Sequence[str]) -> NDArray[np.float64] | None:
-    """The numbers of a body of text without header, one row a line; None if it is not regular.
+    """Return the numbers in a text without header, one row per line; None if it is not regular.
 
-    Regular means: line ends are `\\n`, no blank line, every row equally wide, every cell a number.
+    In a regular text line ends are `\\n`, no line is blank, all rows have the same width and every
+    cell is a number.
     """
-    # A number that means "missing" (say -1) must be compared as text, cell by cell.
+    # A number that marks a missing value (say -1) has to be compared as text, cell by cell.
     if any(is_number(marker.strip()) for marker in missing):
         return None
     body = body.rstrip(b"\n")
     if not body:
         return None
-    digits = _single_digits(body, delimiter)
+    digits = parse_digits(body, delimiter)
     return digits if digits is not None else _numbers(body, delimiter)
 
 
-def _single_digits(body: bytes, delimiter: str) -> NDArray[np.float64] | None:
-    """Cells of one digit with one delimiter between: the bytes are the table."""
+def parse_digits(body: bytes, delimiter: str) -> NDArray[np.float64] | None:
+    """Return the table if every cell is one digit: then the bytes are the table; else None."""
     end = body.find(b"\n")
     width = (end if end >= 0 else len(body)) + 1
     if width % 2 or (len(body) + 1) % width:
@@ -50,11 +56,11 @@ def _single_digits(body: bytes, delimiter: str) -> NDArray[np.float64] | None:
 
 
 def _numbers(body: bytes, delimiter: str) -> NDArray[np.float64] | None:
-    """Any decimal numbers, through numpy's own text reader."""
-    # Only these characters, so that nothing numpy reads but we do not (nan, 0x1p3) gets through.
+    """Return the table through numpy's text reader; None if the text is not regular."""
+    # Other characters would let through what numpy accepts and spnc does not (nan, 0x1p3).
     if body.translate(None, _NUMERIC + delimiter.encode()):
         return None
-    if not any(48 <= byte <= 57 for byte in body[:4096]):
+    if _DIGITS.isdisjoint(body[:_CHECKED_BYTES]):
         return None
     try:
         values = np.loadtxt(
@@ -66,5 +72,5 @@ def _numbers(body: bytes, delimiter: str) -> NDArray[np.float64] | None:
         )
     except ValueError:
         return None
-    # numpy leaves blank lines out, and the line numbers would be lost.
+    # numpy skips blank lines, which would make line numbers wrong.
     return values if len(values) == body.count(b"\n") + 1 else None

@@ -1,18 +1,19 @@
-"""Text tables: comma, semicolon, tab or whitespace between cells, with or without a header."""
+"""Reading text tables: cells between commas, semicolons, tabs or whitespace; a header or none."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
 
-from spnc.data.careful import check_names, parse_careful
-from spnc.data.cells import is_header, records, sniff_delimiter
-from spnc.data.fast import parse_fast
-from spnc.data.options import MISSING
-from spnc.data.raw import FileReport, Header, RawTable
+from spnc.data.file_report import FileReport
+from spnc.data.options import MISSING, Header
+from spnc.data.raw_table import RawTable
+from spnc.data.text_cells import is_header, records, sniff_delimiter
+from spnc.data.text_exact import check_names, parse_exact
+from spnc.data.text_fast import parse_fast
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-SNIFFED_BYTES = 1 << 16
+SNIFFED_BYTES = 1 << 16  # from which the delimiter is found
 
 
 def parse_text(
@@ -23,13 +24,14 @@ def parse_text(
     header: Header = "auto",
     missing: Sequence[str] = MISSING,
 ) -> RawTable | None:
-    """The table in the bytes of a text file, not sound if something was reported; None if none.
+    """Return the table in the bytes of a text file; None if there is none.
 
-    A regular file of numbers takes a fast route; anything else goes through `parse_careful`,
-    which knows every cell's line. Both give the same values. `delimiter` None means: find out.
+    `parse_fast` reads regular files of numbers; `parse_exact`, which knows the line of every cell,
+    reads all others. Both return the same values. If a problem was reported, the table is not
+    `sound`. A `delimiter` of None is found from the first lines.
     """
     data = with_plain_line_ends(data.removeprefix(BYTE_ORDER_MARK))
-    # Tabs alone are a row of missing cells where the tab is known to be the delimiter.
+    # Where the delimiter is known to be a tab, a line of tabs is a row of missing cells.
     if not data.strip(b" \n" if delimiter == "\t" else None):
         report.error_empty()
         return None
@@ -37,14 +39,14 @@ def parse_text(
 
 
 def with_plain_line_ends(data: bytes) -> bytes:
-    """The same lines, each ended by `\\n` whatever ended it before."""
+    """Return the same lines, all ended by `\\n`."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data
 
 
 def found_delimiter(data: bytes) -> str:
-    """The delimiter, from the first lines."""
+    """Return the delimiter, found from the first lines."""
     start = data[:SNIFFED_BYTES]
     return sniff_delimiter(start[: start.rfind(b"\n") + 1 or None].decode(errors="replace"))
 
@@ -52,20 +54,20 @@ def found_delimiter(data: bytes) -> str:
 def parse_rows(
     data: bytes, report: FileReport, delimiter: str, header: Header, missing: Sequence[str]
 ) -> RawTable | None:
-    """The table in a text with plain line ends, by the fast route if that is possible."""
+    """Return the table in a text whose line ends are `\\n`, by the fast reader if possible."""
     table = _fast(data, report, delimiter, header, missing)
     if table is not None:
         return table
     text = _decoded(data, report)
     if text is None:
         return None
-    return parse_careful(text, report, delimiter=delimiter, header=header, missing=missing)
+    return parse_exact(text, report, delimiter=delimiter, header=header, missing=missing)
 
 
 def _fast(
     data: bytes, report: FileReport, delimiter: str, header: Header, missing: Sequence[str]
 ) -> RawTable | None:
-    """The table if it is regular, after at most one header line."""
+    """Return the table if it is regular, apart from at most one header line; otherwise None."""
     first, newline, rest = data.partition(b"\n")
     try:
         rows = [cells for _, cells in records(first.decode("utf-8"), delimiter)]
@@ -85,11 +87,11 @@ def _fast(
 
 
 def _decoded(data: bytes, report: FileReport) -> str | None:
-    """The bytes as UTF-8 text without NUL characters, or a report."""
+    """Return the bytes as text; None after reporting that they are not UTF-8, or hold a NUL."""
     try:
         text = data.decode("utf-8")
         line = data[: data.index(b"\0")].count(b"\n") + 1 if b"\0" in data else None
-        reason = "it holds a NUL byte"
+        reason = "it contains a NUL byte"
     except UnicodeDecodeError as error:
         text = ""
         line = data[: error.start].count(b"\n") + 1
