@@ -24,8 +24,8 @@ from spnc.common.observer import Observer, Stage
 from spnc.common.rng import random_stream
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Diagnostic, Sink
-from spnc.forest.grow import crown, grow
-from spnc.forest.pretraining import warm_up
+from spnc.forest.grow import add_top_sum, grow
+from spnc.forest.pretraining import pretrain
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Graph
 from spnc.model import Model
@@ -40,7 +40,7 @@ from spnc.runs.outcome import Outcome
 from spnc.runs.preparation import Purpose, prepare
 from spnc.spec.recipe import Recipe
 from spnc.spec.search_section import one_recipe_only
-from spnc.training import OUT_OF_TIME, Enough, Fitted, State
+from spnc.training import OUT_OF_TIME, Enough, FitResult, State
 from spnc.training.fit import ProgramFitter
 
 Dump = Callable[[str, Graph], None]  # called with a stage's name and the graph it left
@@ -72,7 +72,7 @@ class Trained:
 
     recipe: Recipe
     model: Model
-    fitted: Fitted
+    fitted: FitResult
     scores: Mapping[str, Score]
     metrics: Metrics
     tries: tuple[Outcome, ...] = ()
@@ -171,15 +171,15 @@ def link_and_lower(
     with _timed(seconds, "residual"):
         rng = random_stream(recipe.seed, "residual")
         rows, backend = dataset.distinct["train"], recipe.backend.resolved()
-        pretrain = partial(warm_up, forest, rows, recipe.smoothing, backend)
-        task = LinkingTask(forest, dataset, rng, sink, observer.progress, pretrain, deadline)
+        fit_some = partial(pretrain, forest, rows, recipe.smoothing, backend)
+        task = LinkingTask(forest, dataset, rng, sink, observer.progress, fit_some, deadline)
         forest = recipe.residual.link(task)
         sink.stop()
 
     deadline.check()
     observer.stage(Stage.LOWERING)
     with _timed(seconds, "compile"):
-        graph = crown(forest)
+        graph = add_top_sum(forest)
         if dump is not None:
             dump("forest", graph)
         checks.check(graph, sink)
@@ -293,7 +293,7 @@ def report_impossible_rows(scores: Mapping[str, Score], sink: Sink) -> None:
         )
 
 
-def _known_scores(fitted: Fitted, tables: Mapping[str, Table]) -> dict[str, Score]:
+def _known_scores(fitted: FitResult, tables: Mapping[str, Table]) -> dict[str, Score]:
     """Return the scores that training has computed of the parameters that were kept."""
     kept = fitted.history[fitted.kept_iteration]
     seen = {

@@ -21,7 +21,7 @@ from spnc.data.dataset import Column, Dataset, Table
 from spnc.data.load import is_available, load
 from spnc.data.options import DataOptions
 from spnc.diagnostics import Sink
-from spnc.forest.grow import crown, grow
+from spnc.forest.grow import add_top_sum, grow
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Graph
 from spnc.learners.extra_spn import ExtraSpn
@@ -135,7 +135,7 @@ def linked(dataset: Dataset, min_instances: int, seed: int, components: int) -> 
     """Learn several trees under one sum, with links that add half as many edges again."""
     forest = grown(dataset, components, min_instances, seed)
     goal = int(1.5 * forest.builder.graph.number_of_edges())
-    return crown(link(forest, goal, random_stream(seed, "links")))
+    return add_top_sum(link(forest, goal, random_stream(seed, "links")))
 
 
 def circuit(dataset: Dataset, kind: str, source: Source) -> Flat:

@@ -55,6 +55,11 @@ def _width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
+def with_article(noun: str) -> str:
+    """Return a noun or a plug-in's name with its indefinite article: "an indicator", "a sum"."""
+    return f"an {noun}" if noun[:1].lower() in ("a", "e", "i", "o", "u") else f"a {noun}"
+
+
 def duration(seconds: float) -> str:
     """Return a time span as people say it: `42 ms`, `1 min 02 s`."""
     if seconds < 59.95:

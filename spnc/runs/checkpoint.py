@@ -15,14 +15,12 @@ from spnc.data.dataset import Dataset
 from spnc.program.program import Parameters, Program
 from spnc.runs.lock import recipe_text
 from spnc.spec.recipe import Recipe
-from spnc.training import Fitted, Record, State
+from spnc.training import FitResult, Record, State
 
 FORMAT = "spnc-checkpoint"
 
 
-def fingerprint(
-    recipe: Recipe, dataset: Dataset, program: Program, parameters: Parameters
-) -> str:
+def fingerprint(recipe: Recipe, dataset: Dataset, program: Program, parameters: Parameters) -> str:
     """Return a digest of what a checkpoint belongs to: recipe, data, circuit, first parameters."""
     sha = hashlib.sha256(dataset.digest.encode())
     sha.update(recipe_text(recipe).encode())
@@ -79,7 +77,7 @@ def read_state(path: Path, fingerprint: str, like: Parameters) -> State | None:
         first = about["earlier"]
         history, kept = _history(first["history"], first["kept_iteration"])
         found = _parameters("earlier.", tensors, like)
-        earlier = Fitted(found, history, str(first["stopped"]), str(first["kept"]), kept)
+        earlier = FitResult(found, history, str(first["stopped"]), str(first["kept"]), kept)
     shaped = like if earlier is None else None
     history, best = _history(about["history"], about["best_iteration"])
     return State(

@@ -88,7 +88,7 @@ class RunFolder:
         """The state of training, while it runs."""
         return self.path / "checkpoint.safetensors"
 
-    def go_on(self) -> str:
+    def resume_command(self) -> str:
         """Return the shell command that resumes what was interrupted here."""
         begun = shlex.quote(str(self.lock))
         if self.search.is_file():
@@ -118,7 +118,7 @@ class RunFolder:
                     "W403",
                     f"a checkpoint could not be written: {reason}",
                     where=str(self.checkpoint),
-                    notes=["training went on without"],
+                    notes=["training went on without it"],
                 )
             return False
         return True
@@ -182,7 +182,7 @@ class RunFolder:
         if self.recipe.is_file():
             model = next(iter(sorted(self.path.glob(BEST))), self.path)
             what += f"\nthe best so far: {model}, from {self.recipe}"
-        return Interrupted(f"{what}\ngo on with: {self.go_on()}", self.sink.diagnostics)
+        return Interrupted(f"{what}\ncontinue with: {self.resume_command()}", self.sink.diagnostics)
 
     def finish(self, model: Model, metrics: Metrics, history: Sequence[Record]) -> None:
         """Write the results and delete the checkpoint."""
@@ -205,9 +205,9 @@ class RunFolder:
         if not searching and self.search.is_file():
             sink.error(
                 "E403",
-                f"`{self.path}` holds a search that is not finished, and this is no search",
+                f"`{self.path}` holds an unfinished search, and this spec has no `search`",
                 where=str(self.path),
-                help=f"go on with `{self.go_on()}`, or train into another folder",
+                help=f"continue with `{self.resume_command()}`, or train into another folder",
             )
             return None
         if not self.checkpoint.is_file():
@@ -235,9 +235,9 @@ class RunFolder:
         if state is None and not searching:
             sink.error(
                 "E403",
-                "the checkpoint is of another recipe or other data",
+                "the checkpoint belongs to another recipe or other data",
                 where=where,
-                help=f"go on with `{self.go_on()}`, or train into another folder",
+                help=f"continue with `{self.resume_command()}`, or train into another folder",
             )
         return state
 
@@ -267,18 +267,18 @@ def open_run(
     if taken and not (path.is_dir() and (resume or overwrite)):
         sink.error(
             "E506",
-            f"`{path}` holds something already" if path.is_dir() else f"`{path}` is not a folder",
+            f"`{path}` is not empty" if path.is_dir() else f"`{path}` is not a folder",
             where=str(path),
-            help="choose another folder, or give --overwrite, or --resume to go on"
+            help="choose another folder, or give --overwrite, or --resume to continue"
             if path.is_dir()
-            else "give the name of a folder, which may be new",
+            else "give the name of a folder; it need not exist",
         )
     sink.stop()
     inside = [f for f in sorted(files_of(recipe)) if path.resolve() in f.resolve().parents]
     if taken and overwrite and inside:
         sink.error(
             "E506",
-            f"`{path}` holds what this spec is made from",
+            f"`{path}` holds files that this spec needs",
             where=str(path),
             notes=[f"it names {listed([str(file) for file in inside])}"],
             help="choose another folder for the run",

@@ -42,15 +42,15 @@ def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
     if lock.data is not None and lock.data != dataset.digest:
         sink.error(
             "E405",
-            "the data is not what this recipe was locked to",
+            "the data has changed since this recipe was locked",
             lock.span_of("data"),
             notes=[f"the data now has the SHA-256 {dataset.digest}"],
-            help="bring the data back, or remove `lock` to train on what is there",
+            help="restore the data, or remove `lock` to train on the data as it is now",
         )
     if lock.versions is not None and lock.versions != versions():
         sink.warning(
             "W402",
-            "the versions are not those this recipe was locked with",
+            "this recipe was locked with other versions",
             lock.span_of("versions"),
             notes=[f"in use now: {versions()}", "the result may differ in its last digits"],
         )

@@ -26,7 +26,7 @@ from spnc.runs.lock import lock_text, recipe_text, short_text
 from spnc.runs.metrics import Metrics
 from spnc.runs.outcome import Outcome, outcomes_text
 from spnc.spec.recipe import Recipe
-from spnc.training import Fitted, Record, State
+from spnc.training import FitResult, Record, State
 
 BEAT_SECONDS = 2.0  # how often the time spent is written during a try
 Plan = Mapping[str, Any]  # a try that is about to begin, as plain values
@@ -272,7 +272,7 @@ class SearchFolder(Journal):
         except (OSError, LookupError, RecursionError, TypeError, ValueError) as error:
             sink.error(
                 "E403",
-                "what is kept of the search cannot be read",
+                "the journal of the search cannot be read",
                 where=str(file),
                 notes=[(str(error) or type(error).__name__).splitlines()[0]],
                 help="train without --resume",
@@ -281,9 +281,9 @@ class SearchFolder(Journal):
         if not same:
             sink.error(
                 "E403",
-                "the search that was begun is of another recipe or other data",
+                "the unfinished search belongs to another recipe or other data",
                 where=str(file),
-                help=f"go on with `{self.run.go_on()}`, or train into another folder",
+                help=f"continue with `{self.run.resume_command()}`, or train into another folder",
             )
         return begun
 
@@ -293,6 +293,6 @@ class SearchFolder(Journal):
         if model is None:
             return None
         history = tuple(Record(*row) for row in about["history"])
-        fitted = Fitted(model.parameters, history, *about["fitted"])
+        fitted = FitResult(model.parameters, history, *about["fitted"])
         scores = {name: Score(*numbers) for name, numbers in about["scores"].items()}
         return Trained(recipe, model, fitted, scores, Metrics.from_json(about["metrics"]))

@@ -1,4 +1,4 @@
-"""Fit a program's parameters; where the recipe says so, prune the program and fit it again."""
+"""FitTask a program's parameters; where the recipe says so, prune the program and fit it again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spnc.leaves.smoothing import Smoothing
 from spnc.program.lift import lift
 from spnc.program.lower import lower
 from spnc.program.program import Parameters, Program
-from spnc.training import Enough, Fit, Fitted, Optimizer, Record, State
+from spnc.training import Enough, FitResult, FitTask, Optimizer, Record, State
 from spnc.training.prune import Prune
 
 
@@ -27,7 +27,7 @@ class PruneOutcome:
     edges_before: int
     edges_after: int
     pruned: bool  # whether the smaller program was kept
-    fits: tuple[Fitted, ...]
+    fits: tuple[FitResult, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class FittedProgram:
     """The program that was kept, its parameters, and what pruning did."""
 
     program: Program
-    fitted: Fitted  # of all fits: the history of the second continues that of the first
+    fitted: FitResult  # of all fits: the history of the second continues that of the first
     pruning: PruneOutcome | None = None
 
 
@@ -57,12 +57,12 @@ class ProgramFitter:
     def fit(
         self, program: Program, start: Parameters, resume: State | None
     ) -> FittedProgram | None:
-        """Fit, prune and fit again. Return None if a problem was reported.
+        """FitTask, prune and fit again. Return None if a problem was reported.
 
         `resume` is the state to continue from; it knows whether it is of the first or second fit.
         """
         if resume is not None and resume.earlier is not None and self.prune is not None:
-            first: Fitted | None = resume.earlier
+            first: FitResult | None = resume.earlier
         else:
             first, resume = self._fit(program, start, resume), None
         if first is None:
@@ -89,8 +89,8 @@ class ProgramFitter:
         program: Program,
         start: Parameters,
         resume: State | None,
-        earlier: Fitted | None = None,
-    ) -> Fitted | None:
+        earlier: FitResult | None = None,
+    ) -> FitResult | None:
         def monitor(state: State) -> None:
             if self.keep is not None:
                 self.keep(replace(state, earlier=earlier))
@@ -99,7 +99,7 @@ class ProgramFitter:
             self.observer.iteration(last.iteration, last.train, last.valid, is_best)
 
         self.observer.training(getattr(self.optimizer, "max_iterations", None))
-        task = Fit(
+        task = FitTask(
             self.backend.open(program),
             start,
             self.tables["train"],
@@ -126,7 +126,7 @@ class ProgramFitter:
         return lower(passes.run(lift(program, thinned), passes.BEFORE_TRAINING, keep=False))
 
 
-def _joined(first: Fitted, second: Fitted, accepted: bool) -> Fitted:
+def _joined(first: FitResult, second: FitResult, accepted: bool) -> FitResult:
     """Return two fits as one: iterations and seconds go on; the parameters are those accepted."""
     began, offset = first.history[-1].seconds, len(first.history)
     later = tuple(
@@ -142,5 +142,5 @@ def _joined(first: Fitted, second: Fitted, accepted: bool) -> Fitted:
     )
 
 
-def _kept_record(fitted: Fitted) -> Record:
+def _kept_record(fitted: FitResult) -> Record:
     return fitted.history[fitted.kept_iteration]

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from spnc.runs.metrics import Metrics
 
 import spnc
 from spnc.cli import main
 from spnc.common.observer import Observer, Stage
 from spnc.diagnostics import InputError
+from spnc.runs.metrics import Metrics
 
 SPEC = """
 model: small
@@ -73,7 +73,7 @@ def test_an_interrupted_training_is_saved_and_resumed_to_the_same_bits(spec: Pat
     with pytest.raises(spnc.Interrupted) as caught:
         spnc.train(spec, out="run", progress=InterruptsAt(5))
     assert "interrupted after iteration 5; saved in run/checkpoint.safetensors" in str(caught.value)
-    assert "go on with: spnc train run/recipe.lock.yaml --out run --resume" in str(caught.value)
+    assert "continue with: spnc train run/recipe.lock.yaml --out run --resume" in str(caught.value)
     resumed = spnc.train(spec, out="run", resume=True)
     assert len(resumed.fitted.history) == len(whole.fitted.history)
     assert Path("run/model.spnc").read_bytes() == Path("whole/model.spnc").read_bytes()

@@ -86,7 +86,10 @@ def _is_finished(folder: RunFolder, sink: Sink) -> bool:
         message = f"the run in `{path}` has lost {' and '.join(f'`{f.name}`' for f in lost)}"
         help = "bring the file back, or train again"
     else:
-        message, help = f"the run in `{path}` is not finished", f"go on with `{folder.go_on()}`"
+        message, help = (
+            f"the run in `{path}` is not finished",
+            f"continue with `{folder.resume_command()}`",
+        )
         if folder.checkpoint.is_file():
             help += f"; `spnc plot history {shlex.quote(str(path))}` shows how far it is"
     sink.error("E603", message, where=str(path), help=help)

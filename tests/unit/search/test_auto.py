@@ -257,12 +257,12 @@ def test_interrupted_it_keeps_the_best_and_says_how_to_go_on(
     assert "interrupted in try 2; 1 finished try kept in a run" in said
     assert "the best so far: a run/best-1.spnc, from a run/recipe.yaml" in said
     assert spnc.load("a run/best-1.spnc").name == "asia"
-    go_on = shlex.split(said.split("go on with: spnc ")[1])
+    go_on = shlex.split(said.split("continue with: spnc ")[1])
     assert go_on[go_on.index("--budget") + 1] == "1h"
     assert main(["train", "a run/recipe.lock.yaml", "--out", "a run", "--resume"]) == 1
-    assert f"go on with `{shlex.join(['spnc', *go_on])}`" in capsys.readouterr().err
+    assert f"continue with `{shlex.join(['spnc', *go_on])}`" in capsys.readouterr().err
     assert main(["report", "a run"]) == 1
-    assert f"go on with `{shlex.join(['spnc', *go_on])}`" in capsys.readouterr().err
+    assert f"continue with `{shlex.join(['spnc', *go_on])}`" in capsys.readouterr().err
     go_on[go_on.index("1h")] = line[line.index("1h")] = "0.1s"  # another budget is fine
     assert main([*go_on, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -229,7 +229,7 @@ def test_an_interrupted_search_goes_on_to_the_same_result(
     assert Path("cut/checkpoint.safetensors").is_file()
     assert not Path("cut/model.spnc").exists()
     assert len(trained) == at + 1
-    suggestion = said.split("go on with: spnc ")[1]
+    suggestion = said.split("continue with: spnc ")[1]
     assert main(shlex.split(suggestion)) == 0
     assert len(trained) == 6 + 1  # the interrupted one twice, no other
     assert tries_of("cut") == tries_of("whole")
@@ -272,7 +272,7 @@ def test_a_search_of_another_recipe_or_a_damaged_one_is_refused(
     Path("cut/checkpoint.safetensors").unlink()
     one = ["forest.0.beta=0.4", "optimizer.max_iterations=3", "seed=0", "search=none"]
     assert main([*again, *(part for setting in one for part in ("--set", setting))]) == 1
-    assert "holds a search that is not finished" in capsys.readouterr().err
+    assert "holds an unfinished search" in capsys.readouterr().err
     kept = Path("cut/search.json").read_text()
     for junk in ("junk", "{}", kept.replace('"total": -', '"total": "x-'), kept[: len(kept) // 2]):
         Path("cut/search.json").write_text(junk)
@@ -329,6 +329,6 @@ def test_a_run_does_not_write_over_the_model_that_it_learns_from(
     component = "forest.0={learner: circuit, file: first/model.spnc}"
     again = ["train", spec, "--overwrite", "--set", component, "--set", "smoothing=0.2"]
     assert main([*again, "--out", "first"]) == 1
-    assert "holds what this spec is made from" in capsys.readouterr().err
+    assert "holds files that this spec needs" in capsys.readouterr().err
     assert Path("first/model.spnc").read_bytes() == before
     assert main([*again, "--out", "second"]) == 0

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from spnc.learners.continuous_mixture.fit import measured_step
-from spnc.learners.continuous_mixture.learner import FIRST_PART, ContinuousMixture
+from spnc.learners.continuous_mixture.learner import FIRST_FIT_DIVISOR, ContinuousMixture
+from spnc.learners.continuous_mixture.mixture_fit import measured_step
 from spnc.registry import FAMILIES, Options
 from spnc.search.auto.board import MOST_EDGES, Board, ladder
 from spnc.search.auto.costs import PACE_GUESS, SETUP_GUESS
@@ -243,7 +243,7 @@ def _seconds(board: Board, recipe: Recipe) -> float:
 def _step_time(board: Board, recipe: Recipe) -> float:
     """Return the seconds for all steps of the decoders."""
     learner, entry = _mixture(recipe), recipe.forest[0]
-    steps = learner.steps * (1.0 + 1.0 / FIRST_PART) + learner.settling
+    steps = learner.steps * (1.0 + 1.0 / FIRST_FIT_DIVISOR) + learner.settling
     return float(entry.count * steps * SLOWER * _step_seconds(board, learner))
 
 
@@ -271,7 +271,7 @@ def _step_seconds(board: Board, learner: ContinuousMixture) -> float:
         alike = ContinuousMixture(
             points=points, latent=learner.latent, width=learner.width, batch_rows=rows
         )
-        size = alike.plan(steps=1, settling=0)
+        size = alike.settings(steps=1, settling=0)
         if size not in board.measured:
             board.measured[size] = measured_step(board.dataset.columns, size, board.clock)
         found.append(board.measured[size])

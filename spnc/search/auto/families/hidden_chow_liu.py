@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spnc.learners.hidden_chow_liu import HiddenChowLiu
+from spnc.learners.hclt import HiddenChowLiu
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import FAMILIES, Options
 from spnc.search.auto.board import Board, ladder

@@ -1,25 +1,26 @@
 """HCLT: a hidden Chow-Liu tree (Liu & Van den Broeck 2021, "Tractable Regularization of
 Probabilistic Circuits").
 
-Every column has a latent variable with `states` states, on which alone it depends. The latent
+Every column has a latent variable with `states` states, and depends on it alone. The latent
 variables form a tree: the Chow-Liu tree over the columns, which has the most mutual information.
-As a circuit, for a latent variable in one of its states:
+As a circuit:
 
-- a product of the column's leaf for that state and of one sum for each child in the tree;
-- that sum is over the states of the child. All sums of one edge of the tree are over the same
-  products, so each edge is a dense block of `states`^2 weights;
-- where a column has no child, the products are just its leaves;
+- a latent variable in one of its states is a product of the column's leaf for that state and of
+  one sum for each child in the tree;
+- each of these sums is over the states of the child. All sums of one edge of the tree are over the
+  same products, so each edge is a dense block of `states`^2 weights;
+- if the column has no child, the products are just its leaves;
 - the root of the circuit is a sum over the states of the tree's root.
 
-The mutual information of each two columns is multiplied by chance, so that the trees of a forest
-differ. Which column the tree hangs from does not change what it can express, only the sizes of the
-scopes below its edges. From the centre, the column without which the largest part that the tree
-falls into is smallest, these are small, and so is the engine's work.
+The mutual information of every two columns is multiplied by random numbers, so that the trees of a
+forest differ. The choice of the tree's root does not change what the circuit can express, only the
+sizes of the scopes below its edges. They are small, and so is the engine's work, if the root is
+the centre: the column whose removal leaves the smallest largest part.
 
-Where EM begins: every state is given a training row at random, the same for all columns. The
-leaves of the state are pulled towards that row, and a part `stay` of a sum's weight stays with its
-own state. So all begins near a mixture of noisy rows. The best that EM then finds, on validation
-rows (ten trees, on Plants five and 150 iterations; NLTCS is a mean of seeds 0 to 2):
+Initial parameters for EM: every state gets a random training row, the same for all columns. The
+leaves of the state are pulled towards that row, and a part `stay` of a sum's weight goes to its
+own state. So EM starts near a mixture of noisy rows. The best log-likelihood that EM then finds on
+validation rows (ten trees; on Plants five trees and 150 iterations; NLTCS: mean of seeds 0 to 2):
 
     rows and weights                             NLTCS    Jester   Plants
     a row for each leaf, weights Dirichlet(1)    -5.942   -52.69   -12.84
@@ -27,7 +28,7 @@ rows (ten trees, on Plants five and 150 iterations; NLTCS is a mean of seeds 0 t
     a row for each state, `stay` 0.5             -5.934   -52.61   -12.78
     a row for each state, `stay` 0.8             -5.936   -52.70   -12.69
 
-Jester in the first line was ended after 40 iterations. With `stay`, EM needs fewer of them.
+Jester in the first line was ended after 40 iterations. With `stay`, EM needs fewer iterations.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ PULL = 0.5  # of a leaf towards its state's training row
 CONCENTRATION = 1.0  # of the Dirichlet that weights are drawn from
 
 
-class Tree(NamedTuple):
-    """A tree over the columns, hung from one of them."""
+class RootedTree(NamedTuple):
+    """A tree over the columns, with one of them as its root."""
 
     order: list[int]  # the root first, every column after its parent
     parent: dict[int, int]  # of every column but the root
@@ -66,20 +67,23 @@ class Tree(NamedTuple):
 class HiddenChowLiu(Options):
     """A hidden Chow-Liu tree: a latent variable per column, in the tree of most information."""
 
-    states: int = option(8, "how many states each latent variable has", min=1)
+    states: int = option(8, "the number of states of each latent variable", min=1)
     noise: float = option(
         0.5,
-        "the mutual information of each two columns is multiplied by 1 + noise · u, with u drawn "
-        "from -1 … 1, so that trees differ",
+        "the mutual information of each pair of columns is multiplied by 1 + noise · u, with u "
+        "uniform in [-1, 1], so that the trees of a forest differ",
         min=0,
     )
-    root: Literal["centre", "random"] = option("centre", "which column the tree hangs from")
+    root: Literal["centre", "random"] = option("centre", "which column is the tree's root")
     stay: float = option(
-        0.5, "the part of all weights that begins between equal states", min=0, below=1
+        0.5,
+        "the part of a sum's initial weight that goes to the child with the same state",
+        min=0,
+        below=1,
     )
 
     def learn(self, task: LearningTask) -> int:
-        """Add a circuit over all columns; answer its root."""
+        """Add a circuit over all columns. Return its root."""
         tree = self.tree(task)
         picks = random_rows(task.table, self.states, task.rng)
         leaves = StartingLeaves(task, PULL)
@@ -110,9 +114,9 @@ class HiddenChowLiu(Options):
         return task.builder.extend(nodes, edges) + sums[tree.order[0]]
 
     def _shares(
-        self, tree: Tree, task: LearningTask
+        self, tree: RootedTree, task: LearningTask
     ) -> tuple[dict[int, Floats], dict[int, Floats]]:
-        """For each column: the rows behind the sums over its states, and the weights of these."""
+        """Return for each column the rows behind the sums over its states, and their weights."""
         above = {tree.order[0]: np.array([task.table.weights.sum()])}
         weights: dict[int, Floats] = {}
         for column in tree.order:
@@ -123,17 +127,17 @@ class HiddenChowLiu(Options):
             above.update(dict.fromkeys(tree.below[column], rows))
         return above, weights
 
-    def tree(self, task: LearningTask) -> Tree:
-        """The tree of most mutual information after noise, hung from its root."""
+    def tree(self, task: LearningTask) -> RootedTree:
+        """Return the tree of most mutual information after noise, with its root."""
         columns, rng = task.columns, task.rng
         affinity = shared_information(columns, task.table, task.smoothing.leaves)
         edges = maximum_spanning_tree(perturbed(affinity, self.noise, rng))
         root = _centre(edges) if self.root == "centre" else int(rng.integers(len(columns)))
-        return _hung_from(root, edges)
+        return _rooted_at(root, edges)
 
 
 def _centre(edges: list[tuple[int, int]]) -> int:
-    """The column without which the tree's largest remaining part is smallest."""
+    """Return the column whose removal leaves the smallest largest part of the tree."""
     total = len(edges) + 1
     size, largest = [1] * total, [0] * total
     for parent, child in reversed(edges):
@@ -142,7 +146,7 @@ def _centre(edges: list[tuple[int, int]]) -> int:
     return min(range(total), key=lambda column: max(largest[column], total - size[column]))
 
 
-def _hung_from(root: int, edges: list[tuple[int, int]]) -> Tree:
+def _rooted_at(root: int, edges: list[tuple[int, int]]) -> RootedTree:
     near: list[list[int]] = [[] for _ in range(len(edges) + 1)]
     for one, other in edges:
         near[one].append(other)
@@ -152,4 +156,4 @@ def _hung_from(root: int, edges: list[tuple[int, int]]) -> Tree:
         near[column] = sorted(c for c in near[column] if c != parent.get(column))
         parent.update(dict.fromkeys(near[column], column))
         order += near[column]
-    return Tree(order, parent, near)
+    return RootedTree(order, parent, near)

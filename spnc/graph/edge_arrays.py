@@ -1,8 +1,8 @@
-"""A graph as flat arrays: all of it at one look.
+"""A graph's edges as flat arrays.
 
-A `networkx` graph is dicts in dicts in a dict, wherever memory had room for them, and following
-its edges from Python is slow when there are many. Here nodes are positions (in the order of the
-graph) and edges are whole numbers in arrays. It is a copy: a changed graph needs a new one.
+A `networkx` graph is nested dicts, and following its edges from Python is slow when there are
+many. Here nodes are positions (in the order of the graph) and edges are arrays of integers. The
+arrays are a snapshot: when the graph changes, they have to be made again.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from spnc.common.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class RaggedArray:
     """Many lists in one: list i is members[starts[i]:starts[i+1]]."""
 
     starts: Ints
     members: Ints
 
     @classmethod
-    def of(cls, counts: Ints, members: Ints) -> Lists:
-        """Lists of these lengths, one after another."""
+    def of(cls, counts: Ints, members: Ints) -> RaggedArray:
+        """Return lists of these lengths, cut from `members` one after another."""
         starts = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=starts[1:])
         return cls(starts, members)
 
     @cached_property
     def counts(self) -> Ints:
-        """How long each list is."""
+        """The length of each list."""
         return np.diff(self.starts)
 
     def places(self, which: Ints) -> Ints:
-        """Where the members of these lists stand, one list after another."""
+        """Return the positions of these lists' members, one list after another."""
         counts = self.counts[which]
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
@@ -46,11 +46,11 @@ class Lists:
         return places
 
     def at(self, which: Ints) -> Ints:
-        """The members of these lists, one list after another."""
+        """Return the members of these lists, one list after another."""
         return self.members[self.places(which)]
 
 
-class Flat:
+class EdgeArrays:
     """The names of a graph's nodes, and their children and parents by position."""
 
     def __init__(
@@ -65,10 +65,10 @@ class Flat:
 
     @cached_property
     def generations(self) -> list[Ints]:
-        """Nodes by their height: those without children, those with children only among these, …
+        """Nodes by height: those without children, those with children only among these, …
 
-        Nodes on or above a cycle are left out. Within a generation the nodes are in the order in
-        which, going through the one before, the last of their children is met.
+        Nodes on or above a cycle are left out. Within a generation, nodes are in the order in
+        which the last of their children occurs in the generation before.
         """
         waiting = self.children.counts.copy()
         last_met = np.zeros(len(self.names), dtype=np.int64)
@@ -79,7 +79,7 @@ class Flat:
             met = self.parents.at(ready)
             np.subtract.at(waiting, met, 1)
             times = np.arange(len(met))
-            last_met[met] = times  # of a parent met more than once, the last time stays
+            last_met[met] = times  # of repeated assignments, the last one stays
             ready = met[(last_met[met] == times) & (waiting[met] == 0)]
         return found
 
@@ -90,9 +90,9 @@ class Flat:
 
 
 def _positions(names: list[Any]) -> Callable[[Iterable[Any], int], Ints]:
-    """What turns so many names into the positions of the nodes that have them."""
+    """Return a function from `count` names to the positions of the nodes with these names."""
     plain = set(map(type, names)) == {int} and min(names) >= 0
-    if plain and max(names) < 4 * len(names):  # as builders count: no look into a dict for each
+    if plain and max(names) < 4 * len(names):  # as a `Builder` numbers nodes: no dict needed
         places = np.zeros(max(names) + 1, dtype=np.int64)
         places[names] = np.arange(len(names))
         return lambda given, count: places[np.fromiter(given, np.int64, count)]
@@ -102,6 +102,6 @@ def _positions(names: list[Any]) -> Callable[[Iterable[Any], int], Ints]:
 
 def _edges(
     ends: Mapping[Any, Mapping[Any, Any]], position: Callable[[Iterable[Any], int], Ints]
-) -> Lists:
+) -> RaggedArray:
     counts = np.fromiter(map(len, ends.values()), np.int64, len(ends))
-    return Lists.of(counts, position(chain.from_iterable(ends.values()), int(counts.sum())))
+    return RaggedArray.of(counts, position(chain.from_iterable(ends.values()), int(counts.sum())))

@@ -1,15 +1,15 @@
-"""A tree over the columns as an exponential family: what it counts, and how that is its likelihood.
+"""A tree over the columns as a log-linear model: its statistics, and its likelihood from these.
 
 In a tree each column i depends on one other, its parent. Given the parent's state b, the column's
 states have the probabilities softmax(0, η_1, …, η_{S-1}): a *group* of S - 1 logits with the
 normaliser Z(b). The log-likelihood of a row is then linear in η and log Z, and in statistics of
-the row that do not depend on the parameters: 1; whether column i is in state a, for a ≥ 1; and
-whether i is in a and its parent in b, for both ≥ 1:
+the row that do not depend on the parameters: the constant 1; whether column i is in state a, for
+a ≥ 1; and whether i is in a and its parent in b, for both ≥ 1:
 
     log p(row) = statistics(row) · θ,     θ = A η - B log Z
 
-So all rows under all parameters are one product of matrices, and its gradient is another one:
-g_η = Aᵀ g_θ - softmax(η) · Bᵀ g_θ.
+So the log-likelihoods of all rows under all parameters are one product of matrices, and their
+gradient is another one: g_η = Aᵀ g_θ - softmax(η) · Bᵀ g_θ.
 """
 
 from __future__ import annotations
@@ -30,40 +30,40 @@ Floats32 = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """The logits, groups and statistics of a tree; `parents` has -1 for the root."""
+class LogLinearTree:
+    """The logits, groups and statistics of a tree."""
 
-    states: Ints  # of each column
-    parents: Ints
-    order: list[int]  # of the columns: each after its parent
+    states: Ints  # the number of states of each column
+    parents: Ints  # the parent of each column; -1 for the root
+    order: list[int]  # the columns, each after its parent
 
     @staticmethod
-    def of(columns: Sequence[Column], edges: Sequence[tuple[int, int]]) -> Cells:
-        """The tree with these edges (parent, child), those nearer to the root first."""
+    def of(columns: Sequence[Column], edges: Sequence[tuple[int, int]]) -> LogLinearTree:
+        """Return the tree with these edges (parent, child), those nearer to the root first."""
         parents = np.full(len(columns), -1, dtype=np.int64)
         for parent, child in edges:
             parents[child] = parent
         order = [*np.flatnonzero(parents < 0).tolist(), *(child for _, child in edges)]
-        return Cells(np.array([c.states for c in columns], dtype=np.int64), parents, order)
+        return LogLinearTree(np.array([c.states for c in columns], dtype=np.int64), parents, order)
 
     @cached_property
     def group_counts(self) -> Ints:
-        """How many groups of logits each column has: as many as its parent has states."""
+        """The number of groups of each column: the number of its parent's states."""
         return np.where(self.parents < 0, 1, self.states[self.parents])
 
     @cached_property
     def first_group(self) -> Ints:
-        """The first group of each column, and the number of all."""
+        """The first group of each column, followed by the number of groups."""
         return np.concatenate([[0], np.cumsum(self.group_counts)])
 
     @cached_property
     def group_sizes(self) -> Ints:
-        """How many logits each group has."""
+        """The number of logits of each group."""
         return np.repeat(self.states - 1, self.group_counts)
 
     @cached_property
     def group_starts(self) -> Ints:
-        """The first logit of each group, and the number of all."""
+        """The first logit of each group, followed by the number of logits."""
         return np.concatenate([[0], np.cumsum(self.group_sizes)])
 
     @property
@@ -78,12 +78,12 @@ class Cells:
 
     @cached_property
     def _own(self) -> Ints:
-        """Where the statistics of each column begin, after the constant; and their end."""
+        """Where the statistics of each column start (after the constant), and where they end."""
         return 1 + np.concatenate([[0], np.cumsum(self.states - 1)])
 
     @cached_property
     def _pairs(self) -> Ints:
-        """Where the statistics of each column and its parent begin; and the number of all."""
+        """Where the statistics of each column and its parent start, and the number of all."""
         above = np.where(self.parents < 0, 0, self.states[self.parents] - 1)
         return int(self._own[-1]) + np.concatenate([[0], np.cumsum((self.states - 1) * above)])
 
@@ -93,7 +93,7 @@ class Cells:
         return int(self._pairs[-1])
 
     def statistics(self, codes: NDArray[np.integer[Any]]) -> Floats32:
-        """The statistics of complete rows of states, `[row, statistic]`."""
+        """Return the statistics of complete rows of states, `[row, statistic]`."""
         has_parent = np.flatnonzero(self.parents >= 0)
         above = self.parents[has_parent]
         if self.binary:
@@ -113,12 +113,12 @@ class Cells:
 
     @cached_property
     def from_logits(self) -> sparse.csr_array:
-        """A: statistics by logits."""
+        """The matrix A, `[statistic, logit]`."""
         return self._matrix(self._logit_entries(), self.logits)
 
     @cached_property
     def from_normalisers(self) -> sparse.csr_array:
-        """B: statistics by groups."""
+        """The matrix B, `[statistic, group]`."""
         return self._matrix(self._normaliser_entries(), self.groups)
 
     def _matrix(self, entries: Iterator[tuple[int, int, float]], width: int) -> sparse.csr_array:
@@ -148,7 +148,7 @@ class Cells:
                 yield int(self._own[parent]) + b, none, -1.0
 
     def normalised(self, logits: Floats32) -> tuple[Floats32, Floats32]:
-        """Logits `[logit, point]` as the probabilities of their states, and each group's log Z."""
+        """Return the probabilities of logits `[logit, point]`, and each group's log Z."""
         starts = self.group_starts[:-1]
         if self.binary:
             top = np.maximum(logits, 0.0)
@@ -162,15 +162,15 @@ class Cells:
 
     @cached_property
     def binary(self) -> bool:
-        """Whether every column has two states: a group is one logit."""
+        """Whether every column has two states, so that every group is one logit."""
         return bool((self.states == 2).all())
 
     def spread(self, by_group: Floats32) -> Floats32:
-        """A number for each group, put at each of its logits."""
+        """Repeat a number per group for each of the group's logits."""
         return by_group if self.binary else np.repeat(by_group, self.group_sizes, axis=0)
 
     def tables(self, logits: Floats32) -> list[NDArray[np.float64]]:
-        """For each column its probabilities `[point, state of the parent, state]`."""
+        """Return the probabilities `[point, state of the parent, state]` of each column."""
         exact = logits.astype(np.float64)
         found = []
         for column, states in enumerate(self.states.tolist()):
@@ -184,7 +184,7 @@ class Cells:
         return found
 
     def logits_of(self, tables: Sequence[NDArray[np.float64]]) -> Floats32:
-        """The logits of probabilities `[state of the parent, state]`, one table per column."""
+        """Return the logits of probabilities `[state of the parent, state]`, a table per column."""
         logs = [np.log(table) for table in tables]
         return np.concatenate([(log[:, 1:] - log[:, :1]).ravel() for log in logs]).astype(
             np.float32

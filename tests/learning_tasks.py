@@ -1,4 +1,4 @@
-"""A learner at work on a table, outside of a forest."""
+"""Learning tasks: a learner run on a table, outside of a forest."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from spnc.learners import Learner, LearningTask
 from spnc.leaves.smoothing import Smoothing
 
 
-def lesson_on(
+def learning_task(
     columns: Sequence[Column], table: Table, seed: int = 0, alpha: float = 0.1
 ) -> LearningTask:
-    """What a learner would be given."""
+    """Return what a learner would be given."""
     rng = np.random.default_rng(seed)
     return LearningTask(tuple(columns), table, Smoothing.of(alpha), rng, Builder(columns), Sink())
 
@@ -24,12 +24,12 @@ def lesson_on(
 def learn(
     learner: Learner, columns: Sequence[Column], table: Table, seed: int = 0, alpha: float = 0.1
 ) -> Graph:
-    """The component that it learns."""
-    task = lesson_on(columns, table, seed, alpha)
+    """Return the component that a learner learns."""
+    task = learning_task(columns, table, seed, alpha)
     task.builder.graph.graph["root"] = learner.learn(task)
     return task.builder.graph
 
 
 def binary(count: int) -> list[Column]:
-    """So many columns of zeros and ones."""
+    """Return columns of zeros and ones."""
     return [Column(f"x{i}") for i in range(count)]

@@ -19,9 +19,9 @@ from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Leaf, Product, Sum, payloads
-from spnc.learners.hidden_chow_liu import HiddenChowLiu, Tree
+from spnc.learners.hclt import HiddenChowLiu, RootedTree
 from tests.circuits import all_states, probability, random_columns, repeated_rows
-from tests.lessons import binary, learn, lesson_on
+from tests.learning_tasks import binary, learn, learning_task
 from tests.places import SHARED_DATA
 
 SEEDS = st.integers(0, 10**6)
@@ -35,7 +35,7 @@ def chain(seed: int, rows: int, columns: int) -> Table:
     return Table((np.cumsum(flips, axis=1) % 2).astype(float))
 
 
-def undirected(tree: Tree) -> set[frozenset[int]]:
+def undirected(tree: RootedTree) -> set[frozenset[int]]:
     return {frozenset(edge) for edge in tree.parent.items()}
 
 
@@ -69,7 +69,7 @@ def test_a_tree_edge_is_a_square_of_weights(seed: int, width: int, states: int) 
     table = repeated_rows(seed, tuple(columns), 40, 0.0)
     learner = HiddenChowLiu(states=states)
     graph = learn(learner, columns, table, seed)
-    tree = learner.tree(lesson_on(columns, table, seed))
+    tree = learner.tree(learning_task(columns, table, seed))
     inner = sum(1 for below in tree.below if below)
     kinds = [type(payload) for payload in payloads(graph).values()]
     assert kinds.count(Leaf) == width * states
@@ -84,7 +84,7 @@ def test_the_sums_of_a_tree_edge_share_their_children() -> None:
     graph = learn(HiddenChowLiu(states=4), columns, chain(0, 200, 6))
     sums = [n for n, payload in payloads(graph).items() if isinstance(payload, Sum)]
     families = [frozenset(graph.succ[n]) for n in sums if n != graph.graph["root"]]
-    assert sorted(families.count(family) for family in set(families)) == [4] * 5
+    assert sorted(families.count(tree) for tree in set(families)) == [4] * 5
 
 
 def test_the_same_seed_gives_the_same_circuit_and_another_seed_another() -> None:
@@ -115,29 +115,33 @@ def test_without_noise_every_seed_finds_the_tree_of_most_information() -> None:
     for seed in range(5):
         for root in ("centre", "random"):
             learner = HiddenChowLiu(noise=0, root=root)  # type: ignore[arg-type]
-            assert undirected(learner.tree(lesson_on(columns, table, seed))) == best
+            assert undirected(learner.tree(learning_task(columns, table, seed))) == best
 
 
 def test_noise_makes_trees_differ_and_keeps_what_is_strong() -> None:
     columns = binary(10)
     table = repeated_rows(3, tuple(columns), 500, 0.0)
     learner = HiddenChowLiu(noise=0.5)
-    trees = {frozenset(undirected(learner.tree(lesson_on(columns, table, s)))) for s in range(8)}
+    trees = {
+        frozenset(undirected(learner.tree(learning_task(columns, table, s)))) for s in range(8)
+    }
     assert len(trees) > 4
     little = HiddenChowLiu(noise=1e-6)
     assert (
-        len({frozenset(undirected(little.tree(lesson_on(columns, table, s)))) for s in range(8)})
+        len(
+            {frozenset(undirected(little.tree(learning_task(columns, table, s)))) for s in range(8)}
+        )
         == 1
     )
 
 
 def test_a_chain_hangs_from_its_middle_or_from_anywhere() -> None:
     columns, table = binary(7), chain(4, 2000, 7)
-    middle = HiddenChowLiu(noise=0).tree(lesson_on(columns, table))
+    middle = HiddenChowLiu(noise=0).tree(learning_task(columns, table))
     assert middle.order[0] == 3
     assert middle.below == [[], [0], [1], [2, 4], [5], [6], []]
     anywhere = HiddenChowLiu(noise=0, root="random")
-    assert len({anywhere.tree(lesson_on(columns, table, s)).order[0] for s in range(20)}) > 3
+    assert len({anywhere.tree(learning_task(columns, table, s)).order[0] for s in range(20)}) > 3
 
 
 @given(seed=SEEDS, missing=st.sampled_from([0.0, 0.3]), alpha=st.sampled_from([0.1, 2.0]))
