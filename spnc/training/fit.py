@@ -17,7 +17,7 @@ from spnc.program.lower import lower
 from spnc.program.program import Parameters, Program
 from spnc.spec.recipe import Recipe
 from spnc.training import Enough, FitResult, FitTask, Record, State
-from spnc.training.prune import Prune
+from spnc.training.flow_pruning import Prune
 
 
 @dataclass(frozen=True, eq=False)
