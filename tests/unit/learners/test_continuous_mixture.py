@@ -89,7 +89,7 @@ def test_the_gradient_is_the_slope(seed: int, width: int) -> None:
     mixture = random_mixture(tree, rng)
     codes = repeated_rows(seed, tuple(columns), 12, 0.0).values.astype(np.int32)
     weights = rng.dirichlet(np.ones(12)).astype(np.float32)
-    found = Objective(tree, ThreadTeam(2)).climb(
+    found = Objective(tree, ThreadTeam(2)).gradient(
         mixture.decoder, mixture.points, mixture.log_weights, codes, weights
     )
 
