@@ -1,4 +1,4 @@
-"""Dropout: a thinned circuit is a circuit, its step is EM's, and what is left out stays."""
+"""Dropout: a thinned circuit is valid, its step is that of EM, the rest stays unchanged."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_circuit_thinned_by_nothing_takes_the_step_of_em(seed: int, alpha: flo
     counts = engine.expected_counts(thinned.parameters, engine.load(table))
     prior = Smoothing.of(alpha)
     found = thinned.m_step(engine.program, start, counts, prior)
-    if alpha == 0.0:  # with a prior, em brings edges of weight zero back, which here are structure
+    if alpha == 0.0:  # with a prior, EM would make zero weights positive, which here are structure
         wanted = m_step(engine.program, start, counts, prior)
         sure = np.repeat(thinned.reached[_sums(engine)], np.diff(engine.program.weight_starts))
         assert found.weights[sure] == pytest.approx(wanted.weights[sure], abs=1e-12)

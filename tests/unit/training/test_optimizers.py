@@ -20,7 +20,7 @@ from spnc.runs.folder import RunFolder
 from spnc.spec.read import read_recipe
 from spnc.training import State
 from spnc.training.fit import ProgramFitter
-from spnc.training.prune import Prune
+from spnc.training.flow_pruning import Prune
 
 WAYS = {
     "em": "{method: em, max_iterations: 12}",
