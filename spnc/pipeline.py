@@ -121,7 +121,7 @@ def compile_recipe(
         rng = random_stream(recipe.seed, "residual")
         rows, backend = dataset.distinct["train"], recipe.backend.resolved()
         warm = partial(warm_up, forest, rows, recipe.smoothing, backend)
-        task = LinkingTask(forest, dataset, rng, sink, observer.progress, warm)
+        task = LinkingTask(forest, dataset, rng, sink, observer.progress, backend, warm)
         forest = recipe.residual.link(task)
         sink.stop()
 

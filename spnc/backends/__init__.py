@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-from spnc.common.arrays import Floats
+from spnc.common.arrays import Floats, Ints
 from spnc.common.observer import Progress
 from spnc.data.dataset import Table
 from spnc.diagnostics import Diagnostic
@@ -34,6 +34,30 @@ class Engine(Protocol):
 
     def expected_counts(self, parameters: Parameters, batch: Any) -> Counts:
         """Flows through every edge and leaf, summed over rows by weight; and the score."""
+        ...
+
+    def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the value of each of these nodes for each row, `[node, row]`.
+
+        Values are likelihood ratios: a node's probability of the row's cells in its scope, divided
+        by their probability if columns were independent, each distributed as
+        `spnc.backends.planning.reference` counts it in the table. So nodes of the same scope
+        compare as their probabilities do, and wide scopes do not underflow. A ratio beyond the
+        range of doubles may come out as zero, infinity or not a number.
+
+        `table` is not loaded first: this is for circuits that are asked once, such as those that
+        residual strategies compare, where a layout would cost more than it saves.
+        """
+        ...
+
+    def node_values_and_flows(
+        self, parameters: Parameters, table: Table, nodes: Ints
+    ) -> tuple[Floats, Floats]:
+        """Return `node_values`, and the flow through each of the nodes for each row.
+
+        The weight of a row enters at the root. Where a ratio leaves the range of doubles, on the
+        way from the root, the flow may be lost.
+        """
         ...
 
 

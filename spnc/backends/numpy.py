@@ -17,7 +17,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from spnc.backends.planning.reference import marginals
 from spnc.common.arrays import Floats, Ints
+from spnc.common.column_sets import members
 from spnc.common.observer import Progress
 from spnc.data.dataset import Table
 from spnc.diagnostics import Diagnostic
@@ -114,6 +116,38 @@ class NumpyEngine:
                 counts += leaf.kind.statistics(columns[leaf.variables], own, leaf.states)
         return Counts(weights, tuple(tables), Score.of(log_likelihoods, batch.weights))
 
+    def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the likelihood ratios of these nodes, `[node, row]`."""
+        return self._node_values(parameters, table, nodes, with_flows=False)[0]
+
+    def node_values_and_flows(
+        self, parameters: Parameters, table: Table, nodes: Ints
+    ) -> tuple[Floats, Floats]:
+        """Return the likelihood ratios of these nodes, and the flows through them."""
+        return self._node_values(parameters, table, nodes, with_flows=True)
+
+    def _node_values(
+        self, parameters: Parameters, table: Table, nodes: Ints, *, with_flows: bool
+    ) -> tuple[Floats, Floats]:
+        """The ratios and, if they are wanted, the flows; else an array without nodes."""
+        log_weights = _log(parameters.weights)
+        log_reference = _log_reference(self.program, table)
+        all_scopes = self.program.scopes()
+        scopes = [members(all_scopes[n]) for n in nodes.tolist()]
+        ratios = np.empty((len(nodes), table.rows))
+        flows = np.empty((len(nodes) if with_flows else 0, table.rows))
+        for rows in self._chunks(table.rows):
+            columns = np.ascontiguousarray(table.values[rows].T)
+            values = self._forward(parameters, log_weights, columns)
+            for i, (n, scope) in enumerate(zip(nodes.tolist(), scopes, strict=True)):
+                ratios[i, rows] = values[n] - log_reference[scope, rows].sum(axis=0)
+            if with_flows:
+                edge_counts = np.zeros(self.program.slots)
+                found = self._backward(log_weights, values, table.weights[rows], edge_counts)
+                flows[:, rows] = found[nodes]
+        with np.errstate(over="ignore"):  # a ratio that no double can hold is infinite
+            return np.exp(ratios, out=ratios), flows
+
     def _chunks(self, rows: int) -> Iterator[slice]:
         for start in range(0, rows, self.chunk_rows):
             yield slice(start, min(start + self.chunk_rows, rows))
@@ -157,6 +191,15 @@ class NumpyEngine:
                 edge_flows = np.add.reduceat(edge_flows, by_child.starts, axis=0)
             flows[by_child.targets] += edge_flows
         return flows
+
+
+def _log_reference(program: Program, table: Table) -> Floats:
+    """The log probability of every cell if columns were independent, `[column, row]`."""
+    states = np.array([column.states for column in program.columns])
+    missing = np.isnan(table.values)
+    codes = np.where(missing, states, table.values).astype(np.int64).T
+    probabilities = marginals(codes, states, table.weights)
+    return np.stack([np.log(p)[own] for p, own in zip(probabilities, codes, strict=True)])
 
 
 def _log(weights: Floats) -> Floats:

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from spnc.backends import Backend
 from spnc.common.observer import Progress
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
@@ -23,6 +24,7 @@ class LinkingTask:
     rng: np.random.Generator
     sink: Sink  # where it reports what it cannot do
     progress: Progress
+    backend: Backend  # the recipe's, for judging links
     warm_up: Callable[[int], None]  # fits the forest as it is, by so many iterations of EM
 
 

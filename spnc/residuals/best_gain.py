@@ -51,7 +51,7 @@ class BestGain(Judged):
         if not pairs:
             return receiver.finish()
         rows = judged_rows(task, self.judge, self.judge_rows)
-        judge = Judge(receiver, rows)
+        judge = Judge(receiver, rows, task.backend)
         judge.look_at(targets)
         values = np.empty((len(pairs), rows.rows))
         for begin in range(0, len(pairs), _BATCH):

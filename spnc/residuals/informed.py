@@ -50,7 +50,8 @@ class Informed(Judged):
         """The forest with one component more, a copy with the links that help."""
         task.warm_up(self.warm_up)
         receiver = self.receiver(task)
-        judge = Judge(receiver, judged_rows(task, self.judge, self.judge_rows))
+        rows = judged_rows(task, self.judge, self.judge_rows)
+        judge = Judge(receiver, rows, task.backend)
         partners = receiver.partners
         for done, root in enumerate(partners):
             task.progress("linked components", done, len(partners))

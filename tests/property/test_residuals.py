@@ -169,7 +169,7 @@ def test_links_raise_the_likelihood_by_just_their_gain(seed: int) -> None:
         return
     rng = np.random.default_rng(seed)
     rows = judged_rows(linking(forest, dataset, seed), "train", 10**6)
-    judge = Judge(receiver, rows)
+    judge = Judge(receiver, rows, NumpyBackend())
     judge.look_at(targets)
     target = int(rng.choice(targets))
     nodes = receiver.breadth_first(receiver.partners[0])

@@ -6,6 +6,7 @@ See `spnc.backends.cupy` for how, and docs/gpu.md for what is proven where.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -52,7 +53,7 @@ class CupyBackend(Options):
         """The kernels, compiled or read from CuPy's cache."""
         del program
         progress("compiling, only once on this machine: kernels", 0, None)
-        device = self._device()
+        device = self._device
         with device.here():
             device.compile()
 
@@ -61,13 +62,15 @@ class CupyBackend(Options):
         from spnc.backends.cupy.engine import CupyEngine
 
         memory = None if self.memory_mb is None else self.memory_mb * 1e6
-        return CupyEngine(program, self._device(), self._real, memory)
+        return CupyEngine(program, self._device, self._real, memory)
 
     @property
     def _real(self) -> np.dtype[np.generic]:
         return np.dtype(self.precision)
 
+    @cached_property
     def _device(self) -> Device:
+        """The device, opened once for all programs."""
         from spnc.backends.cupy.device import Device
 
         trouble = self.why_not()

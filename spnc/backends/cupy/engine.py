@@ -12,8 +12,10 @@ from spnc.backends.cupy.launches import USUAL, cell_launches
 from spnc.backends.cupy.layout import Layout, make_layout
 from spnc.backends.cupy.sweep import Batch, Sweep
 from spnc.backends.cupy.tables import Chunks, chunk_sizes, least_room_bytes, room_bytes, tables
+from spnc.backends.numba.backend import NumbaBackend
+from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.planning.skeleton import Skeleton, leaf_probabilities, shuffled
-from spnc.common.arrays import Floats
+from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
@@ -94,6 +96,27 @@ class CupyEngine:
         states[batch.layout.leaves.sources] = leaf_flows[batch.layout.leaves.entries]
         score = Score.of(found, batch.weights)
         return Counts(edge_counts, self.skeleton.leaf_tables(states), score)
+
+    # -- single nodes --------------------------------------------------------------------------
+
+    @cached_property
+    def _host(self) -> CpuEngine:
+        """The compiled CPU engine, with as many threads as it takes by default."""
+        return NumbaBackend().open(self.program)
+
+    def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the likelihood ratios of these nodes, `[node, row]`; computed on the CPU.
+
+        The strategies that need them ask about many small circuits, each once: laying these out
+        for a device would take longer than the compiled loops take for all rows.
+        """
+        return self._host.node_values(parameters, table, nodes)
+
+    def node_values_and_flows(
+        self, parameters: Parameters, table: Table, nodes: Ints
+    ) -> tuple[Floats, Floats]:
+        """Return the likelihood ratios of these nodes and the flows through them; on the CPU."""
+        return self._host.node_values_and_flows(parameters, table, nodes)
 
 
 def chunk_rows(layout: Layout, real: np.dtype[np.generic], memory: float) -> int:

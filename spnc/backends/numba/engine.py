@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.backends.numba.layout import make_plan
+from spnc.backends.numba.node_values import node_values
 from spnc.backends.numba.row_by_row import Flowing, RowByRow
 from spnc.backends.numba.running import Running
 from spnc.backends.planning.plan import Codes
 from spnc.backends.planning.skeleton import Skeleton, leaf_probabilities, shuffled
-from spnc.common.arrays import Floats
+from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, thread_count
 from spnc.data.dataset import Table
 from spnc.program.program import Parameters, Program
@@ -96,3 +97,15 @@ class CpuEngine:
         flowing = Flowing(batch.weights, counts, states)
         self.row_by_row.finish(parameters, probabilities, batch.codes, found, flowing)
         return Counts(counts, self.skeleton.leaf_tables(states), Score.of(found, batch.weights))
+
+    def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the likelihood ratios of these nodes, `[node, row]`."""
+        skeleton, team = self.skeleton, self.team
+        return node_values(skeleton, parameters, table, nodes, team, with_flows=False)[0]
+
+    def node_values_and_flows(
+        self, parameters: Parameters, table: Table, nodes: Ints
+    ) -> tuple[Floats, Floats]:
+        """Return the likelihood ratios of these nodes, and the flows through them."""
+        skeleton, team = self.skeleton, self.team
+        return node_values(skeleton, parameters, table, nodes, team, with_flows=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from spnc.backends.numba import logspace
-from spnc.backends.planning.plan import PRODUCT, SUM, Codes
+from spnc.backends.planning.plan import Codes
 from spnc.backends.planning.skeleton import Skeleton
 from spnc.common.arrays import Floats
 from spnc.common.threads import ThreadTeam, even_bounds
@@ -35,21 +34,6 @@ class RowByRow:
     def __init__(self, skeleton: Skeleton, team: ThreadTeam) -> None:
         self.skeleton, self.team = skeleton, team
 
-    @cached_property
-    def inner_nodes(self) -> tuple[Any, ...]:
-        """Kinds, and children as lists: starts, nodes, weight slots."""
-        segments = self.skeleton.program.segments
-        kinds = [np.full(s.last - s.first, SUM if s.is_sum else PRODUCT) for s in segments]
-        fans = [np.diff(s.starts) for s in segments]
-        slots = [s.first_slot + np.arange(len(s.children)) for s in segments]
-        none = np.zeros(0, dtype=np.int64)
-        return (
-            np.concatenate([none, *kinds]).astype(np.uint8),
-            np.concatenate([[0], np.cumsum(np.concatenate([none, *fans]))]),
-            np.concatenate([none, *(s.children for s in segments)]),
-            np.concatenate([none, *slots]),
-        )
-
     def finish(
         self,
         parameters: Parameters,
@@ -73,7 +57,7 @@ class RowByRow:
             for lane in range(first, last):
                 logspace.rows_in_logs(
                     rows[lanes[lane] : lanes[lane + 1]], skeleton.program.root, codes,
-                    skeleton.leaf_columns, logs, skeleton.leaf_sources, self.inner_nodes,
+                    skeleton.leaf_columns, logs, skeleton.leaf_sources, skeleton.inner_nodes,
                     log_weights, flowing.row_weights, flowing is not NO_FLOWS, found, *parts[lane],
                 )  # fmt: skip
 

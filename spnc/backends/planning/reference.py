@@ -7,12 +7,12 @@ likelihoods themselves would leave the range of doubles.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spnc.backends.planning.plan import Codes
 from spnc.common.arrays import Floats, Ints
 
 
-def marginals(codes: Codes, states: Ints, weights: Floats) -> list[Floats]:
+def marginals(codes: NDArray[np.integer], states: Ints, weights: Floats) -> list[Floats]:
     """For every column, the probability of each state; a missing value has one."""
     found = []
     for own, count in zip(codes, states.tolist(), strict=True):
@@ -22,7 +22,7 @@ def marginals(codes: Codes, states: Ints, weights: Floats) -> list[Floats]:
     return found
 
 
-def log_reference(codes: Codes, probabilities: list[Floats]) -> Floats:
+def log_reference(codes: NDArray[np.integer], probabilities: list[Floats]) -> Floats:
     """The log-likelihood of every row under the reference."""
     total = np.zeros(codes.shape[1])
     for own, p in zip(codes, probabilities, strict=True):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.backends.planning.plan import Codes
+from spnc.backends.planning.plan import PRODUCT, SUM, Codes
 from spnc.common.arrays import Floats, Ints
 from spnc.common.column_sets import members
 from spnc.data.dataset import Table
@@ -101,6 +102,21 @@ class Skeleton:
             own = [self._columns[s] for s in scopes]
             found = self._joined[scopes] = (np.cumsum([0, *map(len, own)]), np.concatenate(own))
         return found
+
+    @cached_property
+    def inner_nodes(self) -> tuple[Any, ...]:
+        """All inner nodes as flat arrays: kinds, starts of child lists, children, weight slots."""
+        segments = self.program.segments
+        kinds = [np.full(s.last - s.first, SUM if s.is_sum else PRODUCT) for s in segments]
+        fans = [np.diff(s.starts) for s in segments]
+        slots = [s.first_slot + np.arange(len(s.children)) for s in segments]
+        none = np.zeros(0, dtype=np.int64)
+        return (
+            np.concatenate([none, *kinds]).astype(np.uint8),
+            np.concatenate([[0], np.cumsum(np.concatenate([none, *fans]))]),
+            np.concatenate([none, *(s.children for s in segments)]),
+            np.concatenate([none, *slots]),
+        )
 
     def inner(self) -> Iterator[tuple[int, bool, Ints, int]]:
         """Every inner node, children first: number, whether a sum, children, first weight slot."""

@@ -21,9 +21,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.backends.numba.node_values import NodeValues
+from spnc.backends import Backend
 from spnc.common.arrays import Floats
-from spnc.common.threads import thread_count
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph, Sum, below
@@ -77,9 +76,8 @@ def judged_rows(task: LinkingTask, split: Split, most: int) -> Table:
 class Judge:
     """Knows the values and flows of targets on the rows that links are judged by."""
 
-    def __init__(self, receiver: Receiver, rows: Table) -> None:
-        self.receiver, self.rows = receiver, rows
-        self._node_values = NodeValues(rows, thread_count(None))
+    def __init__(self, receiver: Receiver, rows: Table, backend: Backend) -> None:
+        self.receiver, self.rows, self.backend = receiver, rows, backend
         self._row: dict[int, int] = {}  # of each target in the arrays below
         self._values: Floats = np.empty((0, rows.rows))
         self._flows: Floats = np.empty((0, rows.rows))  # as shares of a row
@@ -97,7 +95,8 @@ class Judge:
         program, parameters, number = lower_with_numbers(graph)
         wanted = [receiver.root, *(receiver.taker(n) for n in targets)]
         nodes = np.array([number[n] for n in wanted], dtype=np.int64)
-        values, flows = self._node_values.with_flows(program, parameters, nodes)
+        engine = self.backend.open(program)
+        values, flows = engine.node_values_and_flows(parameters, self.rows, nodes)
         # Of a row's flow, the receiver gets its share of the forest, a mixture of equal weights.
         total = values[0] + self._others
         share = np.divide(values[0], total, out=np.zeros_like(total), where=_sure(total))
@@ -110,7 +109,7 @@ class Judge:
         graph = _mixture(self.receiver.graph, list(dict.fromkeys(nodes)))
         program, parameters, number = lower_with_numbers(graph)
         wanted = np.array([number[n] for n in nodes], dtype=np.int64)
-        return self._node_values.of(program, parameters, wanted)
+        return self.backend.open(program).node_values(parameters, self.rows, wanted)
 
     def gain(self, target: int, values: Floats, share: float) -> float:
         """What a link to a node of these values is worth with that weight, in nats."""
