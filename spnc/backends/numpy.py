@@ -38,18 +38,22 @@ class NumpyBackend(Options):
     chunk_mb: float = option(32.0, "working memory for one chunk of rows, in megabytes", above=0)
 
     def why_not(self) -> Diagnostic | None:
-        """Nothing can keep it from running."""
+        """Return None: it can always run."""
         return None
 
+    def expected_here(self) -> bool:
+        """Return True: NumPy is always installed."""
+        return True
+
     def resolved(self) -> NumpyBackend:
-        """Itself."""
+        """Return itself."""
         return self
 
     def prepare(self, program: Program, progress: Progress) -> None:
-        """Nothing."""
+        """Do nothing: there is nothing to compile."""
 
     def open(self, program: Program) -> NumpyEngine:
-        """An engine for the program."""
+        """Return an engine for the program."""
         return NumpyEngine(program, self.chunk_mb)
 
 

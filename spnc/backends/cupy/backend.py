@@ -37,7 +37,7 @@ class CupyBackend(Options):
     )
 
     def why_not(self) -> Diagnostic | None:
-        """It needs CuPy, a driver and a device that go together."""
+        """Return what is wrong with CuPy, the driver or the device, if anything."""
         from spnc.backends.cupy import trouble
 
         found = trouble.why_not(self.device)
@@ -45,12 +45,18 @@ class CupyBackend(Options):
             return None
         return replace(found, span=self.span_of("device" if found.code == "E705" else ""))
 
+    def expected_here(self) -> bool:
+        """Whether CuPy or an NVIDIA driver is installed."""
+        from spnc.backends.cupy import trouble
+
+        return trouble.is_installed() or trouble.driver_found()
+
     def resolved(self) -> CupyBackend:
-        """Itself."""
+        """Return itself."""
         return self
 
     def prepare(self, program: Program, progress: Progress) -> None:
-        """The kernels, compiled or read from CuPy's cache."""
+        """Compile the kernels, or read them from CuPy's cache."""
         del program
         progress("compiling, only once on this machine: kernels", 0, None)
         device = self._device
@@ -58,7 +64,7 @@ class CupyBackend(Options):
             device.compile()
 
     def open(self, program: Program) -> CupyEngine:
-        """An engine for the program."""
+        """Return an engine for the program."""
         from spnc.backends.cupy.engine import CupyEngine
 
         memory = None if self.memory_mb is None else self.memory_mb * 1e6

@@ -38,18 +38,22 @@ class NumbaBackend(Options):
     )
 
     def why_not(self) -> Diagnostic | None:
-        """It needs numba."""
+        """Return a diagnostic if numba is not installed."""
         if find_spec("numba") is not None:
             return None
         message = "the numba backend needs numba, which is not installed"
         return Diagnostic("E701", message, span=self.span_of(""), help="pip install numba")
 
+    def expected_here(self) -> bool:
+        """Return True: numba is installed with spnc."""
+        return True
+
     def resolved(self) -> NumbaBackend:
-        """Itself."""
+        """Return itself."""
         return self
 
     def prepare(self, program: Program, progress: Progress) -> None:
-        """The kernels that the program needs, compiled or read from disk."""
+        """Compile the kernels that the program needs, or read them from disk."""
         from spnc.backends.numba.dense import has_dense_blocks
         from spnc.backends.numba.first_use import compile_kernels
 
@@ -57,7 +61,7 @@ class NumbaBackend(Options):
         compile_kernels(has_dense_blocks(program), lambda done: progress(label, done, None))
 
     def open(self, program: Program) -> CpuEngine:
-        """An engine for the program."""
+        """Return an engine for the program."""
         from spnc.backends.numba.engine import CpuEngine
 
         return CpuEngine(program, self.threads, self.plan_rows)
