@@ -11,20 +11,20 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.circuits import FALLBACK, SOURCES, circuit, data_of, graph_of, lowered
-from spnc.backends.numba.layout import make_plan
+from spnc.backends.numba.layout import Layout
+from spnc.backends.numba.layout_builder import make_layout
 from spnc.backends.planning import planner
-from spnc.backends.planning.plan import Plan
-from spnc.backends.planning.skeleton import Skeleton
+from spnc.backends.planning.program_index import ProgramIndex
 from spnc.cli.output import table
 from spnc.data.dataset import Table
 from spnc.program.program import Program
 
 
-def operations(plan: Plan) -> int:
+def operations(layout: Layout) -> int:
     """What a pass up through the circuit takes: one for every edge and row, or projection."""
-    cells, nodes = plan.cells, plan.row_nodes
+    cells, nodes = layout.cells, layout.row_nodes
     in_cells = (cells.sizes * np.diff(cells.children.starts)).sum()
-    in_rows = plan.rows * (len(nodes.children.nodes) + len(nodes.cells.nodes))
+    in_rows = layout.rows * (len(nodes.children.nodes) + len(nodes.cells.nodes))
     return int(in_cells + in_rows)
 
 
@@ -32,8 +32,8 @@ def left(program: Program, rows: Table, group_limit: int) -> int:
     """The operations of a plan with groups of so many projections at most."""
     usual, planner.GROUP_LIMIT = planner.GROUP_LIMIT, group_limit
     try:
-        skeleton = Skeleton(program)
-        return operations(make_plan(skeleton, skeleton.encode(rows), rows.weights))
+        index = ProgramIndex(program)
+        return operations(make_layout(index, index.encode(rows), rows.weights))
     finally:
         planner.GROUP_LIMIT = usual
 

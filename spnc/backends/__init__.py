@@ -40,10 +40,10 @@ class Engine(Protocol):
         """Return the value of each of these nodes for each row, `[node, row]`.
 
         Values are likelihood ratios: a node's probability of the row's cells in its scope, divided
-        by their probability if columns were independent, each distributed as
-        `spnc.backends.planning.reference` counts it in the table. So nodes of the same scope
+        by their probability in the reference distribution of the table, in which columns are
+        independent (`spnc.backends.planning.reference_distribution`). So nodes of the same scope
         compare as their probabilities do, and wide scopes do not underflow. A ratio beyond the
-        range of doubles may come out as zero, infinity or not a number.
+        range of doubles may come out as zero, infinity or NaN.
 
         `table` is not loaded first: this is for circuits that are asked once, such as those that
         residual strategies compare, where a layout would cost more than it saves.
@@ -55,8 +55,8 @@ class Engine(Protocol):
     ) -> tuple[Floats, Floats]:
         """Return `node_values`, and the flow through each of the nodes for each row.
 
-        The weight of a row enters at the root. Where a ratio leaves the range of doubles, on the
-        way from the root, the flow may be lost.
+        The weight of a row enters at the root. Flow may be lost at nodes whose ratio leaves the
+        range of doubles.
         """
         ...
 

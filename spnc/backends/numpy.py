@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from spnc.backends.planning.reference import marginals
+from spnc.backends.planning.reference_distribution import reference_probabilities
 from spnc.common.arrays import Floats, Ints
 from spnc.common.column_sets import members
 from spnc.common.observer import Progress
@@ -202,7 +202,7 @@ def _log_reference(program: Program, table: Table) -> Floats:
     states = np.array([column.states for column in program.columns])
     missing = np.isnan(table.values)
     codes = np.where(missing, states, table.values).astype(np.int64).T
-    probabilities = marginals(codes, states, table.weights)
+    probabilities = reference_probabilities(codes, states, table.weights)
     return np.stack([np.log(p)[own] for p, own in zip(probabilities, codes, strict=True)])
 
 

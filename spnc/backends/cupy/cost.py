@@ -12,8 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spnc.backends.cupy.launches import USUAL, Limits, cell_launches, flow_launches, row_launches
-from spnc.backends.cupy.layout import Layout, Links, make_layout
+from spnc.backends.cupy.launches import (
+    DEFAULT_LIMITS,
+    Limits,
+    cell_launches,
+    flow_launches,
+    row_launches,
+)
+from spnc.backends.cupy.layout import EdgeLists, Layout, make_layout
 from spnc.backends.cupy.tables import (
     LANES,
     Chunks,
@@ -23,7 +29,7 @@ from spnc.backends.cupy.tables import (
     room_bytes,
     tables,
 )
-from spnc.backends.planning.skeleton import Skeleton, shuffled
+from spnc.backends.planning.program_index import ProgramIndex, shuffled
 from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Table
 from spnc.program.program import Program
@@ -60,9 +66,9 @@ class Cost:
 
 def estimate(program: Program, table: Table) -> dict[str, Any]:
     """What a program costs over a table, all rows at once as far as they can be, in plain facts."""
-    skeleton = Skeleton(program)
-    codes, weights, _ = shuffled(skeleton, table)
-    layout = make_layout(skeleton, codes, weights)
+    index = ProgramIndex(program)
+    codes, weights, _ = shuffled(index, table)
+    layout = make_layout(index, codes, weights)
     chunks = Chunks(table.rows, chunk_sizes(layout)[0])
     kept = table_bytes(layout, chunks, weights)
     found: dict[str, Any] = {"rows": table.rows}
@@ -92,7 +98,7 @@ def table_bytes(layout: Layout, chunks: Chunks, weights: Floats) -> int:
 
 
 def cost(
-    layout: Layout, chunks: Chunks, real: np.dtype[np.generic], limits: Limits = USUAL
+    layout: Layout, chunks: Chunks, real: np.dtype[np.generic], limits: Limits = DEFAULT_LIMITS
 ) -> Cost:
     """The cost of a layout, its rows in such chunks."""
     values = _Tally(layout, chunks, real.itemsize, limits)
@@ -125,7 +131,7 @@ class _Tally:
         self.written += int(times) * written
         self.operations += int(times) * operations
 
-    def _edges(self, links: Links) -> tuple[Ints, Ints, Ints]:
+    def _edges(self, links: EdgeLists) -> tuple[Ints, Ints, Ints]:
         """The entries of every edge's node, by kind: of sum edges, of products', through maps."""
         own = np.repeat(self.sizes, np.diff(links.starts))
         is_sum, mapped = links.slots >= 0, links.maps >= 0

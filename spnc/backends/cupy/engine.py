@@ -8,13 +8,13 @@ import numpy as np
 
 from spnc.backends.cupy import trouble
 from spnc.backends.cupy.device import Device
-from spnc.backends.cupy.launches import USUAL, cell_launches
+from spnc.backends.cupy.launches import DEFAULT_LIMITS, cell_launches
 from spnc.backends.cupy.layout import Layout, make_layout
 from spnc.backends.cupy.sweep import Batch, Sweep
 from spnc.backends.cupy.tables import Chunks, chunk_sizes, least_room_bytes, room_bytes, tables
 from spnc.backends.numba.backend import NumbaBackend
 from spnc.backends.numba.engine import CpuEngine
-from spnc.backends.planning.skeleton import Skeleton, leaf_probabilities, shuffled
+from spnc.backends.planning.program_index import ProgramIndex, leaf_probabilities, shuffled
 from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Table
 from spnc.program.program import Parameters, Program
@@ -30,20 +30,20 @@ class CupyEngine:
         self, program: Program, device: Device, real: np.dtype[np.generic], memory: float | None
     ) -> None:
         self.program, self.device, self.real, self.memory = program, device, real, memory
-        self.limits = USUAL
+        self.limits = DEFAULT_LIMITS
 
     @cached_property
-    def skeleton(self) -> Skeleton:
+    def index(self) -> ProgramIndex:
         """What layouts need to know of the program."""
-        return Skeleton(self.program)
+        return ProgramIndex(self.program)
 
     # -- rows ----------------------------------------------------------------------------------
 
     def load(self, table: Table, *, once: bool = False) -> Batch:
         """Distinct projections are found on the CPU, once for each table."""
         del once
-        codes, weights, order = shuffled(self.skeleton, table)
-        layout = make_layout(self.skeleton, codes, weights)
+        codes, weights, order = shuffled(self.index, table)
+        layout = make_layout(self.index, codes, weights)
         with self.device.here():
             chunks = Chunks(table.rows, self._chunk_rows(layout))
             arrays = tables(layout, chunks, weights)
@@ -92,10 +92,10 @@ class CupyEngine:
             work.cells_backward()
             edge_counts, leaf_flows = work.edge_counts(), work.leaf_flows()
             found = work.log_likelihoods()
-        states = np.zeros(self.skeleton.probability_count)
+        states = np.zeros(self.index.probability_count)
         states[batch.layout.leaves.sources] = leaf_flows[batch.layout.leaves.entries]
         score = Score.of(found, batch.weights)
-        return Counts(edge_counts, self.skeleton.leaf_tables(states), score)
+        return Counts(edge_counts, self.index.leaf_tables(states), score)
 
     # -- single nodes --------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ class Limits(NamedTuple):
     many_rows: int = 8_192  # unless so many rows keep a device busy by themselves
 
 
-USUAL = Limits()
+DEFAULT_LIMITS = Limits()
 
 
 class Launch(NamedTuple):
@@ -35,7 +35,7 @@ class Launch(NamedTuple):
     alone: bool
 
 
-def cell_launches(layout: Layout, limits: Limits = USUAL) -> list[Launch]:
+def cell_launches(layout: Layout, limits: Limits = DEFAULT_LIMITS) -> list[Launch]:
     """The steps of cells, from the leaves' on."""
     return _joined(1, (cell_work(layout)[1:] >= limits.cells).tolist())
 
@@ -54,14 +54,14 @@ def cell_work(layout: Layout) -> Ints:
     return found
 
 
-def row_launches(layout: Layout, rows: int, limits: Limits = USUAL) -> list[Launch]:
+def row_launches(layout: Layout, rows: int, limits: Limits = DEFAULT_LIMITS) -> list[Launch]:
     """The steps of row nodes, for a chunk of so many rows."""
     nodes = np.diff(layout.steps[layout.cell_steps :])
     wide = (nodes * rows >= limits.rows) & (rows < limits.many_rows)
     return _joined(layout.cell_steps, wide.tolist())
 
 
-def flow_launches(layout: Layout, rows: int, limits: Limits = USUAL) -> list[Launch]:
+def flow_launches(layout: Layout, rows: int, limits: Limits = DEFAULT_LIMITS) -> list[Launch]:
     """The same from the root down, without the root: it has no parents to gather from."""
     root = len(layout.steps) - 2
     found = [Launch(a, min(b, root), alone) for a, b, alone in row_launches(layout, rows, limits)]

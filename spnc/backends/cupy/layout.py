@@ -21,17 +21,17 @@ from numpy.typing import NDArray
 from spnc.backends.cupy import trouble
 from spnc.backends.cupy.inverse import Inverse, dealt, inverse
 from spnc.backends.planning.edges import edges_of
-from spnc.backends.planning.leaf_entries import leaf_entries
-from spnc.backends.planning.plan import LEAF, PRODUCT, SUM, Codes, Leaves
+from spnc.backends.planning.kinds import LEAF, PRODUCT, SUM
+from spnc.backends.planning.leaf_entries import LeafEntries, leaf_entries
 from spnc.backends.planning.planner import ROWS, Planner
-from spnc.backends.planning.reference import log_reference, marginals
-from spnc.backends.planning.skeleton import Skeleton
+from spnc.backends.planning.program_index import Codes, ProgramIndex
+from spnc.backends.planning.reference_distribution import log_reference, reference_probabilities
 from spnc.common.arrays import Floats, Ints
 from spnc.common.gc_pause import gc_paused
 
 
 @dataclass(frozen=True, eq=False)
-class Links:
+class EdgeLists:
     """Edges by node: those of node n are starts[n] … starts[n+1]-1."""
 
     starts: Ints
@@ -41,7 +41,7 @@ class Links:
 
 
 @dataclass(frozen=True, eq=False)
-class Feeds:
+class FeedLists:
     """The edges from row nodes to cells, by cell: those of cell n are starts[n] … starts[n+1]-1."""
 
     starts: Ints
@@ -69,12 +69,12 @@ class Layout:
     step_is_sum: NDArray[np.bool_]
     cell_steps: int  # the steps of cells, leaves among them; those of row nodes follow
     first_slots: Ints  # of every node: its first weight slot; -1 if it is no sum
-    children: Links
-    parents: Links  # among cells, and among row nodes
-    feeds: Feeds
+    children: EdgeLists
+    parents: EdgeLists  # among cells, and among row nodes
+    feeds: FeedLists
     maps: tuple[NDArray[np.uint16], ...]
     inverses: dict[int, Inverse]  # of the maps between cells
-    leaves: Leaves
+    leaves: LeafEntries
     probabilities: int  # of all states of all leaves, a missing value among them
     reference: Floats  # the log-likelihood of every row under the reference
 
@@ -106,12 +106,12 @@ class Layout:
 
 
 @gc_paused()
-def make_layout(skeleton: Skeleton, codes: Codes, weights: Floats) -> Layout:
+def make_layout(index: ProgramIndex, codes: Codes, weights: Floats) -> Layout:
     """The layout of a program for a table's codes."""
     if codes.dtype != np.uint16:  # by which projections, and so codes, are numbered
-        raise trouble.too_many_states(skeleton.program.columns)
-    reference = marginals(codes, skeleton.states, weights)
-    planner = Planner(skeleton, codes)
+        raise trouble.too_many_states(index.program.columns)
+    reference = reference_probabilities(codes, index.states, weights)
+    planner = Planner(index, codes)
     kinds = np.array(planner.kinds, dtype=np.uint8)
     domains = np.array(planner.node_domains, dtype=np.int64)
     is_row = domains == ROWS
@@ -155,8 +155,8 @@ def make_layout(skeleton: Skeleton, codes: Codes, weights: Floats) -> Layout:
                 *_first_of_each(edges.maps[inner], children[inner]), strict=True
             )
         },
-        leaves=leaf_entries(planner, reference, offsets[position[: len(skeleton.leaf_columns)]]),
-        probabilities=skeleton.probability_count,
+        leaves=leaf_entries(planner, reference, offsets[position[: len(index.leaf_columns)]]),
+        probabilities=index.probability_count,
         reference=log_reference(codes, reference),
     )
 
@@ -174,15 +174,15 @@ def _steps(planner: Planner, is_row: NDArray[np.bool_]) -> Ints:
     return np.array(steps, dtype=np.int64)
 
 
-def _links(nodes: Ints, others: Ints, maps: Ints, slots: Ints, count: int) -> Links:
+def _links(nodes: Ints, others: Ints, maps: Ints, slots: Ints, count: int) -> EdgeLists:
     order = np.argsort(nodes, kind="stable")
     starts = np.searchsorted(nodes[order], np.arange(count + 1))
-    return Links(starts, others[order], maps[order], slots[order])
+    return EdgeLists(starts, others[order], maps[order], slots[order])
 
 
 def _feeds(
     cells: Ints, gates: Ints, numbers: Ints, sizes: Ints, maps: list[NDArray[np.uint16]]
-) -> Feeds:
+) -> FeedLists:
     order = np.argsort(cells, kind="stable")
     cells, gates, numbers = cells[order], gates[order], numbers[order]
     row_maps, edges, own = np.unique(numbers, return_index=True, return_inverse=True)
@@ -192,7 +192,7 @@ def _feeds(
         for number, size in zip(row_maps.tolist(), sizes[cells[edges]].tolist(), strict=True)
     )
     fed = np.array([firsts[-1] for firsts in lists], dtype=np.int64)[own]
-    return Feeds(
+    return FeedLists(
         np.searchsorted(cells, np.arange(len(sizes) + 1)),
         gates,
         own,

@@ -1,7 +1,7 @@
-"""The fast CPU backend: compiled loops over the distinct projections of the data.
+"""The plug-in of the CPU backend: its options and how it is opened.
 
-See `spnc.engine` for how. Nothing is compiled for a circuit: the kernels take it as arrays, are
-compiled once per machine, and kept on disk.
+Nothing is compiled per circuit: the kernels take the circuit as arrays, are compiled once per
+machine, and are cached on disk.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 @BACKENDS.register("numba")
 @dataclass(frozen=True, kw_only=True)
 class NumbaBackend(Options):
-    """Compiled loops on all cores; what is equal in the data is computed once."""
+    """Compiled loops on all cores that compute what is equal in the data only once."""
 
     priority: ClassVar[int] = 10
 
     threads: int | None = option(
         None,
-        "how many threads; none: as NUMBA_NUM_THREADS or OMP_NUM_THREADS say, or one per core",
+        "number of threads; none: NUMBA_NUM_THREADS or OMP_NUM_THREADS if set, else one per core",
         min=1,
     )
     plan_rows: int = option(
         1_500,
-        "a table to be read once is planned from so many rows on, one for training from 2% of it",
+        "least rows for which a table read once is planned; tables for training: 2% of that",
         min=0,
     )
 

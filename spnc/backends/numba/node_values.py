@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.backends.planning.compiling import kernel
-from spnc.backends.planning.plan import SUM
-from spnc.backends.planning.reference import marginals
-from spnc.backends.planning.skeleton import Skeleton, leaf_probabilities
+from spnc.backends.planning.kinds import SUM
+from spnc.backends.planning.program_index import ProgramIndex, leaf_probabilities
+from spnc.backends.planning.reference_distribution import reference_probabilities
 from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, even_bounds
 from spnc.data.dataset import Table
@@ -83,7 +83,7 @@ def block_values(
 
 
 def node_values(
-    skeleton: Skeleton,
+    index: ProgramIndex,
     parameters: Parameters,
     table: Table,
     nodes: Ints,
@@ -95,12 +95,12 @@ def node_values(
 
     Without `with_flows`, the array of flows has no nodes.
     """
-    program, rows = skeleton.program, table.rows
-    codes, weights = skeleton.encode(table), table.weights
+    program, rows = index.program, table.rows
+    codes, weights = index.encode(table), table.weights
     ratios = leaf_probabilities(program, parameters)
-    reference = marginals(codes, skeleton.states, weights)
+    reference = reference_probabilities(codes, index.states, weights)
     for leaf_column, source in zip(
-        skeleton.leaf_columns.tolist(), skeleton.leaf_sources.tolist(), strict=True
+        index.leaf_columns.tolist(), index.leaf_sources.tolist(), strict=True
     ):
         own = reference[leaf_column]
         ratios[source : source + len(own)] /= own
@@ -109,8 +109,8 @@ def node_values(
 
     def work(_: int, first: int, last: int) -> None:
         block_values(
-            first, last, codes, skeleton.leaf_columns, ratios, skeleton.leaf_sources,
-            skeleton.inner_nodes, parameters.weights, weights, with_flows, program.root, nodes,
+            first, last, codes, index.leaf_columns, ratios, index.leaf_sources,
+            index.inner_nodes, parameters.weights, weights, with_flows, program.root, nodes,
             values, flows,
         )  # fmt: skip
 
