@@ -1,7 +1,4 @@
-"""The GPU backend: CUDA kernels over the distinct projections of the data.
-
-See `spnc.backends.cupy` for how, and docs/gpu.md for what is proven where.
-"""
+"""The plug-in of the GPU backend: its options and how it is opened."""
 
 from __future__ import annotations
 
@@ -28,12 +25,12 @@ class CupyBackend(Options):
 
     priority: ClassVar[int] = 20
 
-    device: int = option(0, "the number of the device", min=0)
+    device: int = option(0, "number of the device, as CUDA counts", min=0)
     precision: Literal["float64", "float32"] = option(
-        "float64", "what values and flows are kept as; they are added up in float64 either way"
+        "float64", "type of stored values and flows; sums are always taken in float64"
     )
     memory_mb: float | None = option(
-        None, "memory to work in, in megabytes; none: half of what the device has free", above=0
+        None, "working memory in megabytes; none: half of the device's free memory", above=0
     )
 
     def why_not(self) -> Diagnostic | None:

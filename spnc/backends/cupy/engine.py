@@ -20,7 +20,7 @@ from spnc.data.dataset import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 
-SHARE_OF_MEMORY = 0.5  # of what is free, for rows: others are loaded beside them
+SHARE_OF_MEMORY = 0.5  # of what is free, for one table: others may be loaded beside it
 
 
 class CupyEngine:
@@ -34,13 +34,13 @@ class CupyEngine:
 
     @cached_property
     def index(self) -> ProgramIndex:
-        """What layouts need to know of the program."""
+        """What layouts need to know about the program."""
         return ProgramIndex(self.program)
 
     # -- rows ----------------------------------------------------------------------------------
 
     def load(self, table: Table, *, once: bool = False) -> Batch:
-        """Distinct projections are found on the CPU, once for each table."""
+        """Lay out the rows on the CPU, and copy the result to the device."""
         del once
         codes, weights, order = shuffled(self.index, table)
         layout = make_layout(self.index, codes, weights)
@@ -52,7 +52,7 @@ class CupyEngine:
         return Batch(layout, chunks, weights, order, on_device, self.limits, launches)
 
     def _chunk_rows(self, layout: Layout) -> int:
-        """As many rows as fit into the memory that may be used."""
+        """Return how many rows fit into the memory that may be used."""
         limit = self.memory
         if limit is None:
             limit = SHARE_OF_MEMORY * self.device.free_bytes()
@@ -61,13 +61,13 @@ class CupyEngine:
     # -- passes --------------------------------------------------------------------------------
 
     def log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
-        """log p(row) for every row loaded; missing values are marginalised."""
+        """Return log p(row) for every loaded row; missing values are marginalised."""
         found = np.empty(batch.layout.rows)
         found[batch.order] = self._log_likelihood(parameters, batch)
         return found
 
     def _log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
-        """The same, in the batch's own order."""
+        """Return the log-likelihoods in the batch's own order."""
         probabilities = leaf_probabilities(self.program, parameters)
         with self.device.here():
             work = Sweep(self.device, batch, self.real, flowing=False)
@@ -77,11 +77,11 @@ class CupyEngine:
             return work.log_likelihoods()
 
     def score(self, parameters: Parameters, batch: Batch) -> Score:
-        """How well the rows loaded are explained."""
+        """Return how well the loaded rows are explained."""
         return Score.of(self._log_likelihood(parameters, batch), batch.weights)
 
     def expected_counts(self, parameters: Parameters, batch: Batch) -> Counts:
-        """Flows through every edge and leaf, summed over rows by weight; and the score."""
+        """Return flows through sum edges and leaves, summed over weighted rows, and the score."""
         probabilities = leaf_probabilities(self.program, parameters)
         with self.device.here():
             work = Sweep(self.device, batch, self.real, flowing=True)
@@ -120,7 +120,7 @@ class CupyEngine:
 
 
 def chunk_rows(layout: Layout, real: np.dtype[np.generic], memory: float) -> int:
-    """As many rows at once as go into that many bytes; an error if there is no such number."""
+    """Return how many rows at once fit into this many bytes; raise E706 if none do."""
     for size in chunk_sizes(layout):
         if room_bytes(layout, size, real) <= memory:
             return size
