@@ -65,7 +65,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """All that training changes: sum weights by slot, and one table per leaf table."""
+    """Everything that training changes: sum weights by slot, and one table per leaf table."""
 
     weights: Floats
     tables: tuple[Floats, ...]
@@ -105,7 +105,7 @@ class Program:
         return np.concatenate([*starts, [self.slots]]).astype(np.int64)
 
     def facts(self) -> dict[str, int]:
-        """How large the circuit is, as `metrics.json` and `spnc inspect` say it."""
+        """Return the size of the circuit, as in `metrics.json` and `spnc inspect`."""
         sums = sum(s.last - s.first for s in self.segments if s.is_sum)
         products = sum(s.last - s.first for s in self.segments if not s.is_sum)
         leaf_parameters = sum(len(t) * t.kind.free_parameters(t.states) for t in self.leaves)
@@ -120,9 +120,9 @@ class Program:
         }
 
     def scopes(self) -> list[int]:
-        """The columns below every node, as bit sets."""
+        """Return the columns below every node, as column sets."""
         columns = [1 << variable for variable in range(len(self.columns))]
-        known: dict[int, int] = {}  # wide scopes are large ints: keep one object of each
+        known: dict[int, int] = {}  # wide scopes are large integers: keep only one object of each
         found: list[int] = []
         for table in self.leaves:
             found += [columns[variable] for variable in table.variables.tolist()]

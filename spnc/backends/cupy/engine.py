@@ -107,8 +107,8 @@ class CupyEngine:
     def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
         """Return the likelihood ratios of these nodes, `[node, row]`; computed on the CPU.
 
-        The strategies that need them ask about many small circuits, each once: laying these out
-        for a device would take longer than the compiled loops take for all rows.
+        The strategies that need them ask about many small circuits, each only once, so that a
+        layout on the device would never be used again.
         """
         return self._host.node_values(parameters, table, nodes)
 
