@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -9,13 +11,17 @@ from hypothesis import strategies as st
 
 from spnc.backends import Engine
 from spnc.backends.numba import NumbaBackend
-from spnc.backends.numpy import NumpyBackend
+from spnc.backends.numpy import NumpyBackend, NumpyEngine
 from spnc.common.column_sets import members
 from spnc.data.dataset import Table
 from spnc.graph.nodes import Builder, Graph, find_root
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.program.lift import lift
 from spnc.program.lower import lower, lower_with_numbers
+from spnc.program.program import Program
+from spnc.residuals import Residual
+from spnc.residuals.best_gain import BestGain
+from spnc.residuals.informed import Informed
 from tests.circuits import (
     count_induced_trees,
     induced_trees,
@@ -26,6 +32,7 @@ from tests.circuits import (
     random_rows,
 )
 from tests.engines import WAYS, every_backend, marked, open_engine
+from tests.forests import linking, small_forest
 
 SEEDS = st.integers(0, 10**6)
 
@@ -187,3 +194,25 @@ def test_wide_scopes_do_not_underflow(backend: str) -> None:
     assert (np.array(logs) < -900).all()
     assert ((found > 0.0) & (found < np.inf)).all()
     np.testing.assert_allclose(np.log(found[0] / found[1]), logs[0] - logs[1], rtol=1e-9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingBackend(NumpyBackend):
+    """The NumPy backend, and how often it was opened."""
+
+    opened: list[Program] = field(default_factory=list)
+
+    def open(self, program: Program) -> NumpyEngine:
+        self.opened.append(program)
+        return super().open(program)
+
+
+@pytest.mark.parametrize("strategy", [Informed(ratio=0.3), BestGain(ratio=0.3, warm_up=0)])
+def test_links_are_judged_on_the_backend_of_the_task(strategy: Residual) -> None:
+    linked = []
+    for backend in (CountingBackend(), NumbaBackend(threads=1), NumbaBackend(threads=2)):
+        forest, dataset = small_forest(1)
+        linked.append(strategy.link(replace(linking(forest, dataset), backend=backend)))
+        assert not isinstance(backend, CountingBackend) or backend.opened
+    sizes = {(len(f.builder.graph), f.builder.graph.number_of_edges()) for f in linked}
+    assert len(sizes) == 1

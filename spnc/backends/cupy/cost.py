@@ -29,7 +29,7 @@ from spnc.backends.cupy.tables import (
     room_bytes,
     tables,
 )
-from spnc.backends.planning.edges import EdgeLists
+from spnc.backends.planning.edge_lists import EdgeLists
 from spnc.backends.planning.program_index import ProgramIndex, shuffled
 from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Table

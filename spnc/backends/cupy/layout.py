@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from spnc.backends.cupy import trouble
 from spnc.backends.cupy.inverse import Inverse, dealt, inverse
-from spnc.backends.planning.edges import EdgeLists, edges_of
+from spnc.backends.planning.edge_lists import EdgeLists, edges_of
 from spnc.backends.planning.kinds import LEAF, PRODUCT, SUM
 from spnc.backends.planning.leaf_entries import LeafEntries, leaf_entries
 from spnc.backends.planning.planner import ROWS, Planner

@@ -64,7 +64,7 @@ class LayoutExecutor:
         self.width = max(least, min(LARGEST_BLOCK, fitting))
         self.blocks = -(-layout.rows // self.width)
         self.places = np.arange(count) * self.width
-        self.straight = np.arange(self.width, dtype=np.uint16)
+        self.identity = np.arange(self.width, dtype=np.uint16)
         self.row_values = [np.zeros(count * self.width) for _ in range(threads)]
         self.row_flows = [np.zeros(count * self.width) for _ in range(threads)]
         widest = int(np.diff(layout.row_dense.starts).max(initial=0))
@@ -173,7 +173,7 @@ class LayoutExecutor:
         def work(worker: int, first: int, last: int) -> None:
             upper_bounds.rows_upper_bound(
                 first, last, self.width, layout.row_nodes, self.row_dense, self.places,
-                layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.straight,
+                layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.identity,
                 self.rows_alive, uppers, layout.reference, self.flags, self.row_flows[worker],
                 above,
             )  # fmt: skip

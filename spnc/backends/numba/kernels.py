@@ -45,7 +45,7 @@ def _high_flag(own):
 
 
 @inlined
-def _times(own, table, way):
+def _multiply_mapped(own, table, lookup):
     """Multiply in place, factors read through a map; return LOW if a result is below the floor.
 
     The next factor may lead back above the floor, so every product is checked. A factor of zero
@@ -53,7 +53,7 @@ def _times(own, table, way):
     """
     low = 0
     for k in range(len(own)):
-        factor = table[way[k]]
+        factor = table[lookup[k]]
         both = own[k] * factor
         low += (both < FLOOR) & (own[k] > 0.0) & (factor > 0.0)
         own[k] = both
@@ -61,7 +61,7 @@ def _times(own, table, way):
 
 
 @inlined
-def _times_straight(own, factors):
+def _multiply(own, factors):
     """Multiply in place, factors in the same order; return LOW if a result is below the floor."""
     low = 0
     for k in range(len(own)):
@@ -72,7 +72,7 @@ def _times_straight(own, factors):
 
 
 @inlined
-def _add_times(own, weight, other):
+def _add_weighted(own, weight, other):
     for k in range(len(own)):
         own[k] += weight * other[k]
 
@@ -127,15 +127,15 @@ def cells_forward(first, last, cells, dense, weights, matrices, maps, alive, val
         if kind == PRODUCT:
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
-                way = maps[links.maps[e] : links.maps[e] + size]
-                flags |= _times(own, values[offsets[links.nodes[e]] :], way)
+                lookup = maps[links.maps[e] : links.maps[e] + size]
+                flags |= _multiply_mapped(own, values[offsets[links.nodes[e]] :], lookup)
         elif kind == SUM:
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 weight = weights[links.slots[e]]
                 if weight > 0.0:
                     child = offsets[links.nodes[e]]
-                    _add_times(own, weight, values[child : child + size])
+                    _add_weighted(own, weight, values[child : child + size])
         elif dense is not None:
             block = dense.block_of[i]
             own = values[offsets[i] : offsets[i] + dense.sums[block] * size]
@@ -166,9 +166,9 @@ def cells_backward(
                 continue
             above = flows[offsets[parent] : offsets[parent] + cells.sizes[parent]]
             if cells.kinds[parent] == PRODUCT:
-                way = maps[links.maps[e] : links.maps[e] + len(above)]
+                lookup = maps[links.maps[e] : links.maps[e] + len(above)]
                 for k in range(len(above)):
-                    own[way[k]] += above[k]
+                    own[lookup[k]] += above[k]
             elif cells.kinds[parent] == SUM:
                 slot = links.slots[e]
                 counts[slot] = _share_flow(weights[slot], above, value, own)
@@ -214,18 +214,18 @@ def rows_pass(
             if kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    flags[block] |= _times_straight(own, values[places[links.nodes[e]] :])
+                    flags[block] |= _multiply(own, values[places[links.nodes[e]] :])
                 for e in range(nodes.cells.starts[i], nodes.cells.starts[i + 1]):
                     start = nodes.cells.maps[e] + row
                     cell = cell_values[offsets[nodes.cells.nodes[e]] :]
-                    flags[block] |= _times(own, cell, maps[start : start + size])
+                    flags[block] |= _multiply_mapped(own, cell, maps[start : start + size])
             elif kind == SUM:
                 own[:] = 0.0
                 for e in range(links.starts[i], links.starts[i + 1]):
                     weight = weights[links.slots[e]]
                     if weight > 0.0:
                         child = places[links.nodes[e]]
-                        _add_times(own, weight, values[child : child + size])
+                        _add_weighted(own, weight, values[child : child + size])
             elif dense is not None:
                 number = dense.block_of[i]
                 all_sums = values[places[i] : places[i] + dense.sums[number] * width]
@@ -302,9 +302,9 @@ def feed_cells(first, last, row, size, width, feeds, offsets, maps, gate_flows, 
             stop = min(start + width, size)
             for e in range(links.starts[i], links.starts[i + 1]):
                 gate = gate_flows[links.nodes[e], start:stop]
-                way = maps[links.maps[e] + row + start : links.maps[e] + row + stop]
+                lookup = maps[links.maps[e] + row + start : links.maps[e] + row + stop]
                 for k in range(stop - start):
-                    cell[way[k]] += gate[k]
+                    cell[lookup[k]] += gate[k]
 
 
 @kernel

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.backends.planning.edges import EdgeLists
+from spnc.backends.planning.edge_lists import EdgeLists
 from spnc.backends.planning.leaf_entries import LeafEntries
 from spnc.common.arrays import Floats, Ints
 

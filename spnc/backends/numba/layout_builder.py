@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spnc.backends.numba.dense import dense_blocks
 from spnc.backends.numba.layout import CellNodes, DenseBlocks, Feeds, Layout, RowNodes
 from spnc.backends.numba.schedule import schedule
-from spnc.backends.planning.edges import EdgeLists, edges_of, flat
+from spnc.backends.planning.edge_lists import EdgeLists, edges_of, flat
 from spnc.backends.planning.kinds import DENSE, MEMBER
 from spnc.backends.planning.leaf_entries import leaf_entries
 from spnc.backends.planning.planner import ROWS, Planner

@@ -20,9 +20,9 @@ CLOSE = 1e-13  # how far the two logarithms may differ: relative if they are abo
 
 
 @inlined
-def _multiply_upper_bound(own, table, way):
+def _multiply_upper_bound(own, table, lookup):
     for k in range(len(own)):
-        factor = table[way[k]]
+        factor = table[lookup[k]]
         both = max(own[k] * factor, FLOOR)
         own[k] = both if own[k] > 0.0 and factor > 0.0 else 0.0
 
@@ -60,8 +60,8 @@ def cells_upper_bound(first, last, cells, dense, weights, matrices, maps, alive,
         if kind == PRODUCT:
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
-                way = maps[links.maps[e] : links.maps[e] + size]
-                _multiply_upper_bound(own, values[offsets[links.nodes[e]] :], way)
+                lookup = maps[links.maps[e] : links.maps[e] + size]
+                _multiply_upper_bound(own, values[offsets[links.nodes[e]] :], lookup)
         elif kind == SUM:
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
@@ -76,12 +76,12 @@ def cells_upper_bound(first, last, cells, dense, weights, matrices, maps, alive,
 
 @kernel
 def rows_upper_bound(
-    first, last, width, nodes, dense, places, offsets, weights, matrices, maps, straight, alive,
+    first, last, width, nodes, dense, places, offsets, weights, matrices, maps, identity, alive,
     cell_values, reference, flags, values, found,
 ):  # fmt: skip
     """Compute upper bounds of log-likelihoods in those of the blocks first … last-1 with flags.
 
-    `straight` is the identity map 0, 1, 2, … of a block's rows.
+    `identity` is the identity map 0, 1, 2, … of a block's rows.
     """
     links, cells = nodes.children, nodes.cells
     root = len(nodes.kinds) - 1
@@ -98,10 +98,10 @@ def rows_upper_bound(
             if kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    _multiply_upper_bound(own, values[places[links.nodes[e]] :], straight)
+                    _multiply_upper_bound(own, values[places[links.nodes[e]] :], identity)
                 for e in range(cells.starts[i], cells.starts[i + 1]):
-                    way = maps[cells.maps[e] + row : cells.maps[e] + row + size]
-                    _multiply_upper_bound(own, cell_values[offsets[cells.nodes[e]] :], way)
+                    lookup = maps[cells.maps[e] + row : cells.maps[e] + row + size]
+                    _multiply_upper_bound(own, cell_values[offsets[cells.nodes[e]] :], lookup)
             elif kind == SUM:
                 own[:] = 0.0
                 for e in range(links.starts[i], links.starts[i + 1]):

@@ -22,7 +22,29 @@ def kernel(function: F) -> F:
         compiled = njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")(function)
     except RuntimeError:  # no folder for the cache can be written to
         compiled = njit(nogil=True, fastmath=FAST, error_model="numpy")(function)
+    else:
+        _tolerate_unreadable_index(compiled)
     return cast("F", compiled)
+
+
+def _tolerate_unreadable_index(compiled: Any) -> None:
+    """Compile anew if the cache was written by a version of spnc with other argument types.
+
+    Numba reads the types in a cache's index before it checks whether the index is out of date, and
+    fails if a type has been moved or renamed since.
+    """
+    cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if cache_file is None:  # these names are private to numba, and may change
+        return
+    load_index = cache_file._load_index
+
+    def load_index_or_none() -> Any:
+        try:
+            return load_index()
+        except (AttributeError, ImportError):
+            return {}
+
+    cache_file._load_index = load_index_or_none
 
 
 def inlined(function: F) -> F:

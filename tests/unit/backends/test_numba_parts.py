@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -234,3 +236,29 @@ def test_kernels_just_compiled_and_kernels_read_from_disk_give_the_same_bits(
     ]
     assert any(tmp_path.rglob("*.nbi"))
     assert found[0] == found[1]
+
+
+def test_a_cache_that_names_types_of_another_version_is_written_anew(tmp_path: Path) -> None:
+    source = tmp_path / "twice.py"
+    source.write_text(
+        "from spnc.backends.planning.compiling import kernel\n\n"
+        "@kernel\ndef twice(x):\n    return 2 * x\n"
+    )
+    script = "import twice; print(twice.twice(21), sum(twice.twice.stats.cache_hits.values()))"
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    environment.pop("NUMBA_CACHE_DIR", None)
+
+    def run() -> list[str]:
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.split()
+
+    assert run() == ["42", "0"]
+    assert run() == ["42", "1"]
+    (index,) = tmp_path.rglob("*.nbi")
+    moved = b"cspnc.no_such_module\nLinks\n."  # a pickle of a type that was moved since
+    index.write_bytes(pickle.dumps(numba.__version__) + moved)
+    assert run() == ["42", "0"]
+    assert run() == ["42", "1"]
