@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spnc.backends.numba import NumbaBackend
 from spnc.backends.numpy import NumpyBackend
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
@@ -53,6 +54,7 @@ def linking(
         np.random.default_rng(seed),
         sink if sink is not None else Sink(),
         lambda *_: None,
+        NumbaBackend(),
         lambda iterations: pretrain(
             forest, dataset.distinct["train"], Smoothing.of(0.1), NumpyBackend(), iterations
         ),

@@ -12,6 +12,7 @@ from spnc.data.dataset import Table
 from spnc.graph.nodes import Graph
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters
+from spnc.program.validity import program_problems
 from spnc.training.dropout import Thinned
 from spnc.training.m_step import m_step
 from spnc.training.optimizers.em import Em
@@ -67,11 +68,11 @@ def test_what_is_left_out_stays_and_the_rest_climbs(seed: int, share: float, alp
     _, engine, start, table, thinned = thinned_circuit(seed, share)
     program = engine.program
     for parameters in (start, thinned.parameters):
-        assert list(program.problems(parameters)) == []
+        assert list(program_problems(program, parameters)) == []
     loaded = engine.load(table)
     counts = engine.expected_counts(thinned.parameters, loaded)
     found = thinned.m_step(program, start, counts, Smoothing.of(alpha))
-    assert list(program.problems(found)) == []
+    assert list(program_problems(program, found)) == []
     assert found.weights[~thinned.kept] == pytest.approx(start.weights[~thinned.kept], abs=1e-12)
     for leaf, new, old in zip(program.leaves, found.tables, start.tables, strict=True):
         cut_off = ~thinned.reached[leaf.first : leaf.last]

@@ -14,6 +14,7 @@ from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters
+from spnc.program.validity import program_problems
 from spnc.registry import OPTIMIZERS
 from spnc.training import FitResult, FitTask, State
 from spnc.training.batches import in_parts
@@ -123,7 +124,7 @@ def test_a_random_circuit_is_improved(way: str, seed: int) -> None:
     best = fit(engine, start, table, steps("em", 25), prior).history[-1].objective
     assert after > before + 0.5 * (best - before)
     assert after == pytest.approx(objective(engine, found.parameters, table, prior))
-    assert list(engine.program.problems(found.parameters)) == []
+    assert list(program_problems(engine.program, found.parameters)) == []
 
 
 # ---- gradients -------------------------------------------------------------------------------
@@ -313,7 +314,7 @@ def test_the_mean_follows_the_optimiser_which_does_not_follow_the_mean() -> None
         assert (state.memory["own.weights"] == wanted.parameters.weights).all()
         assert flat(state.parameters) == pytest.approx(mean, abs=1e-14)
     assert flat(found.parameters) == pytest.approx(mean, abs=1e-14)
-    assert list(engine.program.problems(found.parameters)) == []
+    assert list(program_problems(engine.program, found.parameters)) == []
 
 
 # ---- mini-batches ----------------------------------------------------------------------------

@@ -169,7 +169,7 @@ def test_links_raise_the_likelihood_by_just_their_gain(seed: int) -> None:
         return
     rng = np.random.default_rng(seed)
     rows = judging_rows(linking(forest, dataset, seed), "train", 10**6)
-    judge = LinkJudge(receiver, rows)
+    judge = LinkJudge(receiver, rows, NumpyBackend())
     judge.measure(targets)
     target = int(rng.choice(targets))
     nodes = receiver.breadth_first(receiver.partners[0])
