@@ -46,18 +46,15 @@ class LayoutExecutor:
         self.row_dense = layout.row_dense if len(layout.row_dense.sums) else None
         self.buffers = np.empty(int(layout.cell_dense.buffers[-1]))
         self.dense_counts = np.zeros(len(layout.cell_dense.slots))
-        self._make_room_for_blocks()
+        self._allocate_blocks()
         self.stage_bounds = [self._stage_bounds(stage) for stage in layout.stages]
 
-    def _make_room_for_blocks(self) -> None:
+    def _allocate_blocks(self) -> None:
         """Choose the rows per block and the blocks per wave, and allocate memory for them."""
         layout, threads = self.layout, self.team.threads
         nodes = layout.row_nodes
-        count, edges, dense = (
-            len(nodes.kinds),
-            len(nodes.children.nodes),
-            len(layout.row_dense.slots),
-        )
+        count, edges = len(nodes.kinds), len(nodes.children.nodes)
+        dense = len(layout.row_dense.slots)
         bytes_per_row = 16 * count  # a value and a flow for each node
         fitting = CACHE_BYTES // bytes_per_row // SMALLEST_BLOCK * SMALLEST_BLOCK
         least = DENSE_BLOCK if dense else SMALLEST_BLOCK
