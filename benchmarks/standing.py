@@ -21,7 +21,7 @@ from benchmarks.markdown import table
 from benchmarks.paper_figures import DATASETS, TEST
 from benchmarks.runs import RESULTS, ROOT
 from spnc.common.atomic import write_bytes, write_text
-from spnc.report.plots.style import COLOURS, GREY, INK, house_style, image, number
+from spnc.reports.plots.style import COLOURS, GREY, INK, house_style, image, number
 
 BUDGET = "1min"
 _BEGIN, _END = "<!-- standing -->\n\n", "\n<!-- end of standing -->"

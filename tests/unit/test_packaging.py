@@ -82,7 +82,7 @@ def test_the_wheel_holds_code_grammar_and_explanations_only(wheel: Path) -> None
     kinds = ("*.py", "*.cu*", "*.css", "*.js")
     sources = [file for kind in kinds for file in (ROOT / "spnc").rglob(kind)]
     assert ROOT / "spnc/backends/cupy/kernels/circuit.cuh" in sources
-    assert ROOT / "spnc/report/page/page.js" in sources
+    assert ROOT / "spnc/reports/page/page.js" in sources
     for module in sources:
         assert module.relative_to(ROOT).as_posix() in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"spnc", "spnc_forest"}

@@ -55,7 +55,7 @@ def run_mi(arguments: argparse.Namespace) -> int:
     from spnc.cli.progress import observing
     from spnc.data.pairs import mutual_information
     from spnc.diagnostics import Sink
-    from spnc.report.plots.mutual_information import Comparison, picture
+    from spnc.reports.plots.mutual_information import Comparison, picture
 
     sink = Sink()
     paths = [Path(name) for name in arguments.models]
@@ -160,7 +160,7 @@ def run_history(arguments: argparse.Namespace) -> int:
 
     from spnc.cli.output import say, table
     from spnc.diagnostics import Sink
-    from spnc.report.plots.learning_curve import picture
+    from spnc.reports.plots.learning_curve import picture
     from spnc.runs.history import read_history
 
     sink = Sink()

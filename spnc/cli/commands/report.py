@@ -12,8 +12,8 @@ from spnc.cli.arguments import add_json, add_quiet, backend_of, command
 
 if TYPE_CHECKING:
     from spnc.diagnostics import Sink
-    from spnc.report.facts.images import Shape
-    from spnc.report.facts.reading import Run
+    from spnc.reports.facts.images import Shape
+    from spnc.reports.facts.reading import Run
 
 FORMS = (".html", ".htm")
 
@@ -56,9 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.common.atomic import write_text
     from spnc.common.wording import visible
     from spnc.diagnostics import Sink
-    from spnc.report.facts.gather import gather
-    from spnc.report.facts.reading import read_run
-    from spnc.report.page.assemble import page, sections
+    from spnc.reports.facts.gather import gather
+    from spnc.reports.facts.reading import read_run
+    from spnc.reports.page.assemble import page, sections
     from spnc.runs.folder import RunFolder
 
     sink = Sink()
@@ -111,7 +111,7 @@ def _check_name(output: Path, sink: Sink) -> None:
 
 
 def _shape(arguments: argparse.Namespace, found: Run, sink: Sink) -> Shape | None:
-    from spnc.report.facts.images import asked_shape, shape_of
+    from spnc.reports.facts.images import asked_shape, shape_of
 
     if arguments.image is None:
         return shape_of(found.model.columns)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from spnc.common.arrays import Floats
-from spnc.report.plots.style import AMOUNT, FAINT, clipped, house_style, image, number
+from spnc.reports.plots.style import AMOUNT, FAINT, clipped, house_style, image, number
 
 NAMED = 40  # so many columns have room for their names
 PER_LINE = 3  # models beside one another

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from spnc.report.facts.gather import Facts
-from spnc.report.page.charts import Frame, axes, path, svg
-from spnc.report.page.html import Html, data, el, joined, number
-from spnc.report.page.parts import Section, cut_to, figure, legend, table
-from spnc.report.plots.learning_curve import limits
+from spnc.reports.facts.gather import Facts
+from spnc.reports.page.charts import Frame, axes, path, svg
+from spnc.reports.page.html import Html, data, el, joined, number
+from spnc.reports.page.parts import Section, cut_to, figure, legend, table
+from spnc.reports.plots.learning_curve import limits
 
 _MOST = 400  # lines in the table of numbers
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spnc.common.wording import visible
-from spnc.report.page.charts import columns_chart, decimals, ticks
-from spnc.report.page.html import brief, chance, data, el, exp, number
-from spnc.report.page.matrix import matrix
+from spnc.reports.page.charts import columns_chart, decimals, ticks
+from spnc.reports.page.html import brief, chance, data, el, exp, number
+from spnc.reports.page.matrix import matrix
 from tests.pages import read_page
 
 

@@ -21,9 +21,9 @@ from spnc.leaves.indicator import Indicator
 from spnc.model import Model
 from spnc.program.lift import lift
 from spnc.queries.flows import edge_flows
-from spnc.report.facts.circuit import Circuit, circuit_facts
-from spnc.report.page import circuit
-from spnc.report.page.html import Html, joined
+from spnc.reports.facts.circuit import Circuit, circuit_facts
+from spnc.reports.page import circuit
+from spnc.reports.page.html import Html, joined
 from tests.circuits import (
     _Grower,
     count_induced_trees,

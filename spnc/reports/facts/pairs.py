@@ -55,7 +55,7 @@ def pairs_fit(
     model: Model, table: Table, all_rows: int, progress: Progress | None = None
 ) -> Pairs | None:
     """The matrices of `table`'s rows and of the model; None if there are no two columns."""
-    from spnc.report.plots.mutual_information import Comparison
+    from spnc.reports.plots.mutual_information import Comparison
 
     columns = model.columns
     if len(columns) < 2:

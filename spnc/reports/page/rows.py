@@ -6,13 +6,13 @@ import math
 
 from spnc.data.dataset import Column
 from spnc.diagnostics import counted
-from spnc.report.facts.gather import Facts
-from spnc.report.facts.rows import BadRow, Cell, RowsFit
-from spnc.report.page.charts import steps
-from spnc.report.page.html import Html, chance, clipped, el, joined, number, percent
-from spnc.report.page.matrix import picture
-from spnc.report.page.parts import Section, figure, legend, subheading, table
-from spnc.report.page.summary import words
+from spnc.reports.facts.gather import Facts
+from spnc.reports.facts.rows import BadRow, Cell, RowsFit
+from spnc.reports.page.charts import steps
+from spnc.reports.page.html import Html, chance, clipped, el, joined, number, percent
+from spnc.reports.page.matrix import picture
+from spnc.reports.page.parts import Section, figure, legend, subheading, table
+from spnc.reports.page.summary import words
 
 LIKELY = math.log(0.5)  # cells that were rather expected are not worth a word
 

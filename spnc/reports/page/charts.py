@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spnc.common.wording import width
-from spnc.report.page.html import Html, brief, clipped, el, number
+from spnc.reports.page.html import Html, brief, clipped, el, number
 
 WIDTH, HALF = 760.0, 440.0  # in units of about a pixel, where there is room
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spnc.report.page.html import Html, el, joined
+from spnc.reports.page.html import Html, el, joined
 
 MANY_ROWS = 14  # a longer table scrolls in a frame of its own
 

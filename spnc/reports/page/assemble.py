@@ -7,8 +7,8 @@ import hashlib
 from importlib import resources
 
 from spnc.diagnostics import counted
-from spnc.report.facts.gather import Facts
-from spnc.report.page import (
+from spnc.reports.facts.gather import Facts
+from spnc.reports.page import (
     circuit,
     columns,
     curves,
@@ -19,8 +19,8 @@ from spnc.report.page import (
     summary,
     tries,
 )
-from spnc.report.page.html import Html, el, joined
-from spnc.report.page.parts import Section
+from spnc.reports.page.html import Html, el, joined
+from spnc.reports.page.parts import Section
 
 SECTIONS = (summary, curves, circuit, pairs, columns, rows, samples, tries, origin)
 
@@ -104,4 +104,4 @@ def _no_data(facts: Facts) -> Html | None:
 
 
 def _text(name: str) -> str:
-    return (resources.files("spnc.report.page") / name).read_text(encoding="utf-8")
+    return (resources.files("spnc.reports.page") / name).read_text(encoding="utf-8")

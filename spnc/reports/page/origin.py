@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from spnc.report.facts.gather import Facts
-from spnc.report.page.charts import Bar, bars_chart
-from spnc.report.page.html import duration, el, joined, percent
-from spnc.report.page.parts import Section, facts, figure, subheading, table
+from spnc.reports.facts.gather import Facts
+from spnc.reports.page.charts import Bar, bars_chart
+from spnc.reports.page.html import duration, el, joined, percent
+from spnc.reports.page.parts import Section, facts, figure, subheading, table
 
 _STAGES = {
     "data": "reading data",

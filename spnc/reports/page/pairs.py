@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spnc.report.facts.gather import Facts
-from spnc.report.facts.pairs import LISTED, Pair, Pairs
-from spnc.report.page.html import Html, brief, data, el, joined, number, percent
-from spnc.report.page.matrix import NAMED, matrix, scale
-from spnc.report.page.parts import Section, figure, subheading, table
+from spnc.reports.facts.gather import Facts
+from spnc.reports.facts.pairs import LISTED, Pair, Pairs
+from spnc.reports.page.html import Html, brief, data, el, joined, number, percent
+from spnc.reports.page.matrix import NAMED, matrix, scale
+from spnc.reports.page.parts import Section, figure, subheading, table
 
 NOTHING = 1e-9  # nats: a correlation of so little is one of rounding
 

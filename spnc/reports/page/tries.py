@@ -6,10 +6,10 @@ import json
 import math
 from typing import Any
 
-from spnc.report.facts.gather import Facts
-from spnc.report.page.charts import Dot, scatter
-from spnc.report.page.html import Html, brief, clipped, el, joined, number
-from spnc.report.page.parts import Cell, Section, cut_to, figure, table
+from spnc.reports.facts.gather import Facts
+from spnc.reports.page.charts import Dot, scatter
+from spnc.reports.page.html import Html, brief, clipped, el, joined, number
+from spnc.reports.page.parts import Cell, Section, cut_to, figure, table
 from spnc.spec.search_section import value_text
 from spnc.spec.space import short_names
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from spnc.report.facts.gather import Facts
-from spnc.report.facts.samples import Samples
-from spnc.report.page.html import Html, el, joined, number
-from spnc.report.page.matrix import picture, strips
-from spnc.report.page.parts import Section, subheading, table
-from spnc.report.page.summary import words
+from spnc.reports.facts.gather import Facts
+from spnc.reports.facts.samples import Samples
+from spnc.reports.page.html import Html, el, joined, number
+from spnc.reports.page.matrix import picture, strips
+from spnc.reports.page.parts import Section, subheading, table
+from spnc.reports.page.summary import words
 
 WIDE = 24  # columns that a table has room for
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.common.wording import width
-from spnc.report.facts.images import Shape
-from spnc.report.page.charts import Frame, svg
-from spnc.report.page.html import Html, brief, clipped, el
+from spnc.reports.facts.images import Shape
+from spnc.reports.page.charts import Frame, svg
+from spnc.reports.page.html import Html, brief, clipped, el
 
 SHADES = 16  # as the CSS has them, --q0 to --q15
 NAMED = 40  # so many lines have room for their names

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from spnc.report.plots.style import COLOURS, GREY, clipped, house_style, image, number
+from spnc.reports.plots.style import COLOURS, GREY, clipped, house_style, image, number
 from spnc.runs.history import History
 
 EARLY = 0.1  # the share of a curve that may lie below the picture

@@ -9,12 +9,12 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.diagnostics import counted
-from spnc.report.facts.columns import ColumnFit, ColumnsFit
-from spnc.report.facts.gather import Facts
-from spnc.report.page.html import Html, brief, clipped, el, number, percent
-from spnc.report.page.matrix import shades
-from spnc.report.page.parts import Cell, Section, legend, table
-from spnc.report.page.summary import words
+from spnc.reports.facts.columns import ColumnFit, ColumnsFit
+from spnc.reports.facts.gather import Facts
+from spnc.reports.page.html import Html, brief, clipped, el, number, percent
+from spnc.reports.page.matrix import shades
+from spnc.reports.page.parts import Cell, Section, legend, table
+from spnc.reports.page.summary import words
 
 MOST = 2000  # columns in the table, the worst ones
 BARS = 24  # states that a small picture has room for

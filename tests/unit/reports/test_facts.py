@@ -21,12 +21,12 @@ from spnc.diagnostics import InputError, Sink
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.registry import BACKENDS
-from spnc.report.facts.gather import Facts, gather
-from spnc.report.facts.images import asked_shape, shape_of
-from spnc.report.facts.reading import read_run
-from spnc.report.facts.rows import _histogram, log_likelihoods, rows_fit, some_rows
-from spnc.report.facts.samples import nearest_rows, samples_fit
-from spnc.report.page import samples
+from spnc.reports.facts.gather import Facts, gather
+from spnc.reports.facts.images import asked_shape, shape_of
+from spnc.reports.facts.reading import read_run
+from spnc.reports.facts.rows import _histogram, log_likelihoods, rows_fit, some_rows
+from spnc.reports.facts.samples import nearest_rows, samples_fit
+from spnc.reports.page import samples
 from tests.circuits import (
     all_states,
     random_circuit,

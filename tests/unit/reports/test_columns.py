@@ -14,10 +14,10 @@ from spnc.data.pairs import mutual_information, pair_counts
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.categorical import Categorical
-from spnc.report.facts.columns import columns_fit, kl
-from spnc.report.facts.pairs import pairs_fit
-from spnc.report.page import pairs
-from spnc.report.page.html import brief
+from spnc.reports.facts.columns import columns_fit, kl
+from spnc.reports.facts.pairs import pairs_fit
+from spnc.reports.page import pairs
+from spnc.reports.page.html import brief
 from tests.circuits import random_rows
 from tests.pages import opened
 
@@ -113,7 +113,7 @@ def test_the_score_of_independent_columns_is_that_of_a_product_of_leaves(seed: i
 def test_of_many_columns_those_with_the_strongest_pairs_are_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("spnc.report.facts.pairs.MOST", 3)
+    monkeypatch.setattr("spnc.reports.facts.pairs.MOST", 3)
     rng = np.random.default_rng(0)
     values = rng.integers(2, size=(300, 6)).astype(float)
     values[:, 4] = values[:, 1]

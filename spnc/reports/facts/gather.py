@@ -10,13 +10,13 @@ from spnc.common.observer import Observer, Stage
 from spnc.data.dataset import Dataset, Table
 from spnc.program.program import Program
 from spnc.queries.marginals import column_probabilities
-from spnc.report.facts.circuit import Circuit, circuit_facts
-from spnc.report.facts.columns import ColumnsFit, columns_fit
-from spnc.report.facts.images import Shape
-from spnc.report.facts.pairs import Pairs, pairs_fit
-from spnc.report.facts.reading import Run
-from spnc.report.facts.rows import RowsFit, log_likelihoods, rows_fit, some_rows
-from spnc.report.facts.samples import Samples, samples_fit
+from spnc.reports.facts.circuit import Circuit, circuit_facts
+from spnc.reports.facts.columns import ColumnsFit, columns_fit
+from spnc.reports.facts.images import Shape
+from spnc.reports.facts.pairs import Pairs, pairs_fit
+from spnc.reports.facts.reading import Run
+from spnc.reports.facts.rows import RowsFit, log_likelihoods, rows_fit, some_rows
+from spnc.reports.facts.samples import Samples, samples_fit
 
 # So many edges times rows are computed in some ten seconds, and in less than a minute.
 FEW, MANY = 1_000_000_000, 4_000_000_000

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from spnc.diagnostics import counted
-from spnc.report.facts.gather import Facts
-from spnc.report.page.html import brief, duration, exp, joined, number
-from spnc.report.page.parts import Section, table, tiles
+from spnc.reports.facts.gather import Facts
+from spnc.reports.page.html import brief, duration, exp, joined, number
+from spnc.reports.page.parts import Section, table, tiles
 
 _NAMES = {"train": "training", "valid": "validation", "test": "test"}
 

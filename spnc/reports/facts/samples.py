@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import SPLITS, Dataset, Table
 from spnc.model import Model
-from spnc.report.facts.rows import log_likelihoods, some_rows
+from spnc.reports.facts.rows import log_likelihoods, some_rows
 
 COUNT = 32
 COMPARED = 200  # real rows whose nearest training row is looked for as well

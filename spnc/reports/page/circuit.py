@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.diagnostics import counted
-from spnc.report.facts.circuit import Circuit
-from spnc.report.facts.gather import Facts
-from spnc.report.facts.sharing import Sharing
-from spnc.report.page.charts import Bar, bars_chart, columns_chart
-from spnc.report.page.html import Html, el, joined, percent
-from spnc.report.page.matrix import matrix, scale
-from spnc.report.page.parts import Section, cut_to, figure, legend, subheading, table
+from spnc.reports.facts.circuit import Circuit
+from spnc.reports.facts.gather import Facts
+from spnc.reports.facts.sharing import Sharing
+from spnc.reports.page.charts import Bar, bars_chart, columns_chart
+from spnc.reports.page.html import Html, el, joined, percent
+from spnc.reports.page.matrix import matrix, scale
+from spnc.reports.page.parts import Section, cut_to, figure, legend, subheading, table
 
 MOST_BARS = 20
 KINDS = (("f2", "sums"), ("f1", "products"), ("f3", "leaves"))

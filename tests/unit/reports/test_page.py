@@ -17,9 +17,9 @@ import pytest
 from spnc.cli import main
 from spnc.common.observer import Observer
 from spnc.diagnostics import Sink
-from spnc.report.facts.gather import gather
-from spnc.report.facts.reading import read_run
-from spnc.report.page import assemble
+from spnc.reports.facts.gather import gather
+from spnc.reports.facts.reading import read_run
+from spnc.reports.page import assemble
 from tests.pages import PIXELS, Element, read_page, trained
 
 EVIL = [
@@ -270,7 +270,7 @@ def test_what_is_cut_short_says_so(
 ) -> None:
     assert "are listed" not in read_page(pages["without"]).words()
     for place in ("tries.MOST", "circuit.LISTED", "curves._MOST"):
-        monkeypatch.setattr(f"spnc.report.page.{place}", 1)
+        monkeypatch.setattr(f"spnc.reports.page.{place}", 1)
     sink = Sink()
     run = read_run(digits, sink, Observer(), with_data=False)
     assert run is not None
@@ -295,7 +295,7 @@ backend: numpy
 
 
 def test_colours_are_those_that_browsers_have_had_for_long() -> None:
-    style = (resources.files("spnc.report.page") / "page.css").read_text(encoding="utf-8")
+    style = (resources.files("spnc.reports.page") / "page.css").read_text(encoding="utf-8")
     assert not re.search(r"light-dark\(#|color-mix|@layer|oklch", style)
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from spnc.common.observer import Observer
 from spnc.diagnostics import Sink
-from spnc.report.facts.gather import gather
-from spnc.report.facts.reading import metrics_of, read_run
-from spnc.report.page import assemble
+from spnc.reports.facts.gather import gather
+from spnc.reports.facts.reading import metrics_of, read_run
+from spnc.reports.page import assemble
 from spnc.runs.folder import RunFolder
 from tests.pages import PIXELS, read_page, trained
 

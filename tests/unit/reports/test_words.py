@@ -15,13 +15,13 @@ import pytest
 from spnc.common.observer import Observer
 from spnc.data.dataset import Column, Table
 from spnc.diagnostics import Sink
-from spnc.report.facts.columns import ColumnFit, columns_fit
-from spnc.report.facts.gather import Facts, gather
-from spnc.report.facts.pairs import Pair, Pairs
-from spnc.report.facts.reading import read_run
-from spnc.report.facts.rows import RowsFit
-from spnc.report.page import columns, curves, origin, pairs, rows, summary, tries
-from spnc.report.page.html import joined, number
+from spnc.reports.facts.columns import ColumnFit, columns_fit
+from spnc.reports.facts.gather import Facts, gather
+from spnc.reports.facts.pairs import Pair, Pairs
+from spnc.reports.facts.reading import read_run
+from spnc.reports.facts.rows import RowsFit
+from spnc.reports.page import columns, curves, origin, pairs, rows, summary, tries
+from spnc.reports.page.html import joined, number
 from tests.pages import trained
 
 SPEC = """

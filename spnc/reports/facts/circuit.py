@@ -20,7 +20,7 @@ from spnc.program.inspection import inspect_program
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 from spnc.queries.flows import edge_flows
-from spnc.report.facts.sharing import Sharing, members, sharing
+from spnc.reports.facts.sharing import Sharing, members, sharing
 
 
 @dataclass(frozen=True)
