@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import difflib
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -178,6 +179,21 @@ def read_source(path: Path, sink: Sink, span: Span | None = None) -> Source | No
     where = None if span is not None else str(path)
     sink.error("E114", f"cannot read `{path}`: {reason}", span, help=help, where=where)
     return None
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Report a failure to write to `path` as the user's to mend (E120), not as a bug."""
+    try:
+        yield
+    except OSError as error:
+        sink = Sink()
+        reason = error.strerror or str(error)
+        for parent in Path(path).parents:
+            if parent.exists() and not parent.is_dir():
+                reason = f"`{parent}` is not a folder"
+        sink.error("E120", f"cannot write `{path}`: {reason}", where=str(path))
+        sink.stop()
 
 
 def in_reading_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

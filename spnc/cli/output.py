@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from spnc.common.wording import visible, width
-from spnc.diagnostics import Diagnostic, Sink, render
+from spnc.diagnostics import Diagnostic, render
+from spnc.diagnostics import writing as writing
 
 
 def complain(diagnostics: Iterable[Diagnostic]) -> None:
@@ -26,21 +25,6 @@ def say(text: str = "", *, aside: bool = False) -> None:
     Nothing else prints what people read: a name in a table must not command a terminal.
     """
     print(visible(text, keep="\n"), file=sys.stderr if aside else sys.stdout)
-
-
-@contextmanager
-def writing(path: str | Path) -> Iterator[None]:
-    """What is wrong with a place to write to is the user's to mend, not a bug."""
-    try:
-        yield
-    except OSError as error:
-        sink = Sink()
-        reason = error.strerror or str(error)
-        for parent in Path(path).parents:
-            if parent.exists() and not parent.is_dir():
-                reason = f"`{parent}` is not a folder"
-        sink.error("E120", f"cannot write `{path}`: {reason}", where=str(path))
-        sink.stop()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:

@@ -35,7 +35,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Circuit:
+class CircuitFacts:
     """The structure. Parts are ordered by their share, or by weight where there are no rows."""
 
     layers: list[dict[str, int]]
@@ -58,7 +58,7 @@ def circuit_facts(
     components: int | None = None,
     draws_links: bool | None = None,
     pruned: bool = False,
-) -> Circuit:
+) -> CircuitFacts:
     """The structure; `counts` are the expected counts of the training rows.
 
     Where links were drawn or edges dropped, as many branches as components are a coincidence.
@@ -74,7 +74,7 @@ def circuit_facts(
         "top": top,
     }
     if not len(branches):
-        return Circuit(**known, are_components=False, parts=[], sharing=None)
+        return CircuitFacts(**known, are_components=False, parts=[], sharing=None)
     reached = _reached(program, branches)
     are_components = False
     part_of = np.arange(len(branches))
@@ -107,7 +107,7 @@ def circuit_facts(
             )
         )
     ]
-    return Circuit(**known, are_components=are_components, parts=parts, sharing=shared)
+    return CircuitFacts(**known, are_components=are_components, parts=parts, sharing=shared)
 
 
 def _top(

@@ -10,7 +10,7 @@ from spnc.common.observer import Observer, Stage
 from spnc.data.dataset import Dataset, Table
 from spnc.program.program import Program
 from spnc.queries.marginals import column_probabilities
-from spnc.reports.facts.circuit import Circuit, circuit_facts
+from spnc.reports.facts.circuit import CircuitFacts, circuit_facts
 from spnc.reports.facts.columns import ColumnsFit, columns_fit
 from spnc.reports.facts.images import Shape
 from spnc.reports.facts.pairs import Pairs, pairs_fit
@@ -30,7 +30,7 @@ class Facts:
 
     run: Run
     shape: Shape | None  # if rows are pictures
-    circuit: Circuit
+    circuit: CircuitFacts
     columns: ColumnsFit | None = None
     pairs: Pairs | None = None
     rows: RowsFit | None = None

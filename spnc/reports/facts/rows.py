@@ -22,7 +22,7 @@ BINS = 40
 
 
 @dataclass(frozen=True)
-class Cell:
+class UnexpectedCell:
     """A cell of a row: the column's place, the state, and log p(cell | the rest of the row).
 
     The last is None where the rest alone is impossible.
@@ -41,7 +41,7 @@ class BadRow:
     times: int  # that the same row comes
     log_likelihood: float
     values: Floats
-    cells: Sequence[Cell]  # most surprising first
+    cells: Sequence[UnexpectedCell]  # most surprising first
     surprise: Floats  # -log p(cell | the rest) of every cell; NaN where it is missing
 
 
@@ -141,11 +141,13 @@ def _worst(
     ]
 
 
-def _surprising(row: Floats, cells: Floats) -> list[Cell]:
+def _surprising(row: Floats, cells: Floats) -> list[UnexpectedCell]:
     """The cells that the rest of the row would have had least; of none is known, none."""
     order = np.argsort(np.where(np.isnan(cells), np.inf, cells), kind="stable")[:CELLS]
     return [
-        Cell(int(i), int(row[i]), float(cells[i])) for i in order.tolist() if not np.isnan(cells[i])
+        UnexpectedCell(int(i), int(row[i]), float(cells[i]))
+        for i in order.tolist()
+        if not np.isnan(cells[i])
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.diagnostics import counted
-from spnc.reports.facts.circuit import Circuit
+from spnc.reports.facts.circuit import CircuitFacts
 from spnc.reports.facts.gather import Facts
 from spnc.reports.facts.sharing import Sharing
 from spnc.reports.page.charts import Bar, bars_chart, columns_chart
@@ -48,21 +48,21 @@ def _verb(count: int) -> str:
     return "carries" if count == 1 else "carry"
 
 
-def _what(circuit: Circuit) -> str:
+def _what(circuit: CircuitFacts) -> str:
     """What parts are measured by: the flow of rows, or weights where there are no rows."""
     return "weight" if circuit.parts[0].share is None else "flow"
 
 
-def _noun(circuit: Circuit, count: int = 1) -> str:
+def _noun(circuit: CircuitFacts, count: int = 1) -> str:
     word = "component" if circuit.are_components else "branch"
     return word if count == 1 else {"component": "components", "branch": "branches"}[word]
 
 
-def _shares(circuit: Circuit) -> list[float]:
+def _shares(circuit: CircuitFacts) -> list[float]:
     return [p.weight if p.share is None else p.share for p in circuit.parts]
 
 
-def _layers(circuit: Circuit) -> Html:
+def _layers(circuit: CircuitFacts) -> Html:
     layers = circuit.layers
     stacks = [(class_, kind, [r[kind] for r in layers]) for class_, kind in KINDS]
     labels = [str(r["layer"]) for r in layers]
@@ -115,7 +115,7 @@ def _scopes(facts: Facts) -> Html:
     )
 
 
-def _parts(circuit: Circuit) -> list[Html]:
+def _parts(circuit: CircuitFacts) -> list[Html]:
     if not circuit.parts:
         return []
     found = [subheading(f"Which {_noun(circuit)} carries how much")]
@@ -165,7 +165,7 @@ def _parts(circuit: Circuit) -> list[Html]:
     return found + _common(circuit)
 
 
-def _parts_caption(circuit: Circuit) -> str:
+def _parts_caption(circuit: CircuitFacts) -> str:
     said = "Numbered by their share. "
     few = cut_to(LISTED, len(circuit.parts), f"{_noun(circuit, 2)} the {LISTED} largest")
     said += f"{few} " if few else ""
@@ -190,7 +190,7 @@ def _parts_caption(circuit: Circuit) -> str:
     return said.strip()
 
 
-def _common(circuit: Circuit) -> list[Html]:
+def _common(circuit: CircuitFacts) -> list[Html]:
     """What parts have in common. Who a shared node was made for is not known, so not said."""
     found = circuit.sharing
     if found is None or len(circuit.parts) < 2:
@@ -226,7 +226,7 @@ def _common(circuit: Circuit) -> list[Html]:
     return [heading, el("p", f"{said}."), *_common_matrix(circuit, found, by_flow)]
 
 
-def _common_matrix(circuit: Circuit, found: Sharing, by_flow: bool) -> list[Html]:
+def _common_matrix(circuit: CircuitFacts, found: Sharing, by_flow: bool) -> list[Html]:
     """Every two of the parts that share most."""
     name, names = _noun(circuit), _noun(circuit, 2)
     values = found.cells if by_flow else found.nodes.astype(float)

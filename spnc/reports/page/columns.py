@@ -13,7 +13,7 @@ from spnc.reports.facts.columns import ColumnFit, ColumnsFit
 from spnc.reports.facts.gather import Facts
 from spnc.reports.page.html import Html, brief, clipped, el, number, percent
 from spnc.reports.page.matrix import shades
-from spnc.reports.page.parts import Cell, Section, legend, table
+from spnc.reports.page.parts import Section, TableCell, legend, table
 from spnc.reports.page.summary import words
 
 MOST = 2000  # columns in the table, the worst ones
@@ -135,21 +135,21 @@ def _row(
     here = float(seen.frequencies[state])
     apart = here - own
 
-    def share(value: float) -> Cell:
-        return Cell(number(100 * value, 1) + "\u202f%", _sort(value))
+    def share(value: float) -> TableCell:
+        return TableCell(number(100 * value, 1) + "\u202f%", _sort(value))
 
     divergence = seen.divergence
     return [
-        Cell(column.column.name, column.column.name),
-        Cell(_picture(column, judged), _sort(own)),
-        *([Cell(str(state), state)] if many else []),
+        TableCell(column.column.name, column.column.name),
+        TableCell(_picture(column, judged), _sort(own)),
+        *([TableCell(str(state), state)] if many else []),
         share(own),
         share(here),
-        Cell(("+" if apart > 0 else "") + number(100 * apart, 1), _sort(apart)),
+        TableCell(("+" if apart > 0 else "") + number(100 * apart, 1), _sort(apart)),
         *(share(float(column.observed[name].frequencies[state])) for name in others),
-        Cell(brief(divergence) if divergence > 5e-7 else "0", _sort(divergence)),
-        Cell("yes" if seen.beyond_chance else "no", int(seen.beyond_chance)),
-        *([Cell(f"{seen.missing:,.0f}", seen.missing)] if missing else []),
+        TableCell(brief(divergence) if divergence > 5e-7 else "0", _sort(divergence)),
+        TableCell("yes" if seen.beyond_chance else "no", int(seen.beyond_chance)),
+        *([TableCell(f"{seen.missing:,.0f}", seen.missing)] if missing else []),
     ]
 
 

@@ -34,7 +34,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A cell of a table that is sorted by `value`, and shows something else."""
 
     shown: object
@@ -55,7 +55,7 @@ def table(
     """A table; numbers to the right after the first `left` columns; `marked` rows stand out."""
 
     def cell(value: object, i: int) -> Html:
-        own = value if isinstance(value, Cell) else Cell(value)
+        own = value if isinstance(value, TableCell) else TableCell(value)
         classes = " ".join(filter(None, [None if i < left else "n", own.class_])) or None
         sort = None if own.value is None else str(own.value)
         tag = "th" if i == 0 else "td"

@@ -7,7 +7,7 @@ import math
 from spnc.data.dataset import Column
 from spnc.diagnostics import counted
 from spnc.reports.facts.gather import Facts
-from spnc.reports.facts.rows import BadRow, Cell, RowsFit
+from spnc.reports.facts.rows import BadRow, RowsFit, UnexpectedCell
 from spnc.reports.page.charts import steps
 from spnc.reports.page.html import Html, chance, clipped, el, joined, number, percent
 from spnc.reports.page.matrix import picture
@@ -161,6 +161,6 @@ def _pictured(facts: Facts, fit: RowsFit, row: BadRow) -> Html:
     )
 
 
-def _said(cell: Cell, columns: tuple[Column, ...]) -> str:
+def _said(cell: UnexpectedCell, columns: tuple[Column, ...]) -> str:
     name = clipped(columns[cell.column].name, 20)
     return f"{name} = {cell.state}: {chance(cell.log_probability)}"

@@ -9,7 +9,7 @@ from typing import Any
 from spnc.reports.facts.gather import Facts
 from spnc.reports.page.charts import Dot, scatter
 from spnc.reports.page.html import Html, brief, clipped, el, joined, number
-from spnc.reports.page.parts import Cell, Section, cut_to, figure, table
+from spnc.reports.page.parts import Section, TableCell, cut_to, figure, table
 from spnc.spec.search_section import value_text
 from spnc.spec.space import short_names
 
@@ -27,14 +27,14 @@ def section(facts: Facts) -> Section | None:
     impossible = any(_impossible(t) for t in tries)
     rows = [
         [
-            Cell(str(t["try"]), t["try"]),
-            *(Cell(clipped(_said(v), 40), _sort(v)) for v in t["values"].values()),
+            TableCell(str(t["try"]), t["try"]),
+            *(TableCell(clipped(_said(v), 40), _sort(v)) for v in t["values"].values()),
             _number(t["valid"], 4),
-            *([Cell(f"{_impossible(t):,}", _impossible(t))] if impossible else []),
+            *([TableCell(f"{_impossible(t):,}", _impossible(t))] if impossible else []),
             _number(t["train"], 4),
-            Cell(f"{t['edges']:,}", t["edges"]),
-            Cell(str(t["iterations"]), t["iterations"]),
-            Cell(brief(t["seconds"]), t["seconds"]),
+            TableCell(f"{t['edges']:,}", t["edges"]),
+            TableCell(str(t["iterations"]), t["iterations"]),
+            TableCell(brief(t["seconds"]), t["seconds"]),
         ]
         for t in ordered
     ]
@@ -106,8 +106,8 @@ def _said(value: Any) -> str:
     return json.dumps(value) if isinstance(value, dict | list) else value_text(value)
 
 
-def _number(value: float | None, digits: int) -> Cell:
-    return Cell(number(value, digits), -1e9 if value is None else value)
+def _number(value: float | None, digits: int) -> TableCell:
+    return TableCell(number(value, digits), -1e9 if value is None else value)
 
 
 def _rank(one: dict[str, Any]) -> tuple[float, float]:

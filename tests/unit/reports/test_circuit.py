@@ -21,7 +21,7 @@ from spnc.leaves.indicator import Indicator
 from spnc.model import Model
 from spnc.program.lift import lift
 from spnc.queries.flows import edge_flows
-from spnc.reports.facts.circuit import Circuit, circuit_facts
+from spnc.reports.facts.circuit import CircuitFacts, circuit_facts
 from spnc.reports.page import circuit
 from spnc.reports.page.html import Html, joined
 from tests.circuits import (
@@ -39,12 +39,12 @@ from tests.forests import small_forest
 from tests.pages import opened
 
 
-def facts_of(model: Model, rows: Table, **more: object) -> Circuit:
+def facts_of(model: Model, rows: Table, **more: object) -> CircuitFacts:
     counts = model.engine.expected_counts(model.parameters, model.engine.load(rows))
     return circuit_facts(model.program, model.parameters, counts, **more)  # type: ignore[arg-type]
 
 
-def edges_shared(found: Circuit) -> int:
+def edges_shared(found: CircuitFacts) -> int:
     assert found.sharing is not None
     return found.sharing.edges
 
