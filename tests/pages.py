@@ -12,7 +12,7 @@ from spnc.model import Model
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS
 
-VOID = {"br", "hr", "img", "input", "link", "meta"}
+VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
 
 
 @dataclass(eq=False)

@@ -11,7 +11,7 @@ from spnc.common.arrays import Floats
 from spnc.diagnostics import counted
 from spnc.reports.facts.columns import ColumnFit, ColumnsFit
 from spnc.reports.facts.gather import Facts
-from spnc.reports.page.html import Html, brief, clipped, el, number, percent
+from spnc.reports.page.html import Html, brief, el, label, number, percent, shortened
 from spnc.reports.page.matrix import shades
 from spnc.reports.page.parts import Section, TableCell, legend, table
 from spnc.reports.page.summary import words
@@ -83,7 +83,7 @@ def _finding(fit: ColumnsFit, judged: str) -> str:
     state = furthest(worst, judged)
     seen, own = worst.observed[judged].frequencies[state], float(worst.model[state])
     return (
-        f"{said}; furthest off is {clipped(worst.column.name, 40)}, whose state {state} has "
+        f"{said}; furthest off is {shortened(worst.column.name, 40)}, whose state {state} has "
         f"{percent(float(seen))} of the rows and {percent(own)} in the model."
     )
 
@@ -140,7 +140,7 @@ def _row(
 
     divergence = seen.divergence
     return [
-        TableCell(column.column.name, column.column.name),
+        TableCell(label(column.column.name), column.column.name),
         TableCell(_picture(column, judged), _sort(own)),
         *([TableCell(str(state), state)] if many else []),
         share(own),
@@ -191,7 +191,7 @@ def _picture(column: ColumnFit, split: str) -> Html:
         role="img",
         class_="mini",
         aria_label=said,
-        data_tip=f"{clipped(column.column.name, 60)}: {said}",
+        data_tip=f"{shortened(column.column.name, 60)}: {said}",
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from spnc.common.wording import clipped, duration, visible
+from spnc.common.wording import clipped, duration, visible, width
 
 __all__ = [
     "Html",
@@ -20,13 +21,17 @@ __all__ = [
     "el",
     "exp",
     "joined",
+    "label",
     "number",
     "percent",
+    "shortened",
     "shown",
 ]
 
+_UNBROKEN = 14  # letters
+_BREAKS = re.compile(rf"[^\W_]{{1,{_UNBROKEN}}}[\W_]?|[\W_]")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-VOID = {"br", "hr", "img", "input", "link", "meta"}
+VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
 
 
 class Html(str):
@@ -75,6 +80,37 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".") if math.isfinite(value) else "0"
     return visible(str(value), keep="\n\t")
+
+
+def shortened(name: str, limit: int) -> str:
+    """Return a name without its middle if it is wider than `limit`.
+
+    Long names of columns often differ only at their ends.
+    """
+    name = visible(name)
+    if width(name) <= limit:
+        return name
+    after = limit // 2
+    return _start(name, limit - 1 - after) + "…" + _start(name[::-1], after)[::-1]
+
+
+def _start(text: str, room: int) -> str:
+    end = 0
+    while end < len(text) and (room := room - width(text[end])) >= 0:
+        end += 1
+    return text[:end]
+
+
+def label(name: str, limit: int = 60) -> Html:
+    """Return a name from the data as an element that can wrap inside a narrow column.
+
+    It may break after punctuation, and after `_UNBROKEN` letters without any.
+    """
+    short = shortened(name, limit)
+    parts: list[str] = []
+    for piece in _BREAKS.findall(short):
+        parts += [piece, el("wbr")]
+    return el("span", parts[:-1], class_="name", title=name if short != visible(name) else None)
 
 
 def data(name: str, content: Any) -> Html:

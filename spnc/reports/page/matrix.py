@@ -11,7 +11,7 @@ from spnc.common.arrays import Floats
 from spnc.common.wording import width
 from spnc.reports.facts.images import Shape
 from spnc.reports.page.charts import Frame, svg
-from spnc.reports.page.html import Html, brief, clipped, el
+from spnc.reports.page.html import Html, brief, el, shortened
 
 SHADES = 16  # as the CSS has them, --q0 to --q15
 NAMED = 40  # so many lines have room for their names
@@ -31,7 +31,9 @@ def matrix(
     """A square of shades; NaN is left out. `sides` name the lines and the columns."""
     n = len(values)
     named = n <= NAMED
-    left = 24.0 + (8.0 + LETTER * max(width(clipped(s, LETTERS)) for s in names) if named else 34.0)
+    left = 24.0 + (
+        8.0 + LETTER * max(width(shortened(s, LETTERS)) for s in names) if named else 34.0
+    )
     size = min(520.0, 72.0 * n)
     cell = size / n
     bottom = left if named else 56.0
@@ -63,7 +65,7 @@ def _names(names: Sequence[str], left: float, cell: float, size: float, named: b
     step = 1 if named else max(1, math.ceil(n / 10 / 10) * 10)
     font = f"font-size:{max(6.0, cell * 0.85):.1f}px" if named and cell < 14.0 else None
     for i in range(0, n, step):
-        text = clipped(names[i], LETTERS) if named else str(i + 1)
+        text = shortened(names[i], LETTERS) if named else str(i + 1)
         at = (i + 0.5) * cell
         made.append(el("text", text, x=left - 6, y=8 + at + 4, text_anchor="end", style=font))
         turned = f"translate({left + at + 4:.1f} {8 + size + 6:.1f}) rotate(-90)"

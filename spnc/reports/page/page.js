@@ -102,8 +102,9 @@
   if ("ResizeObserver" in window) {
     const frames = new ResizeObserver((entries) => {
       for (const { target } of entries) {
-        const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
-        if (scrolls) target.tabIndex = 0; else target.removeAttribute("tabindex");
+        const wide = target.scrollWidth > target.clientWidth;
+        target.classList.toggle("wide", wide);
+        if (wide || target.scrollHeight > target.clientHeight) target.tabIndex = 0; else target.removeAttribute("tabindex");
       }
     });
     all(".frame").forEach((frame) => frames.observe(frame));

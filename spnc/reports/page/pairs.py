@@ -8,7 +8,7 @@ import numpy as np
 
 from spnc.reports.facts.gather import Facts
 from spnc.reports.facts.pairs import LISTED, Pair, Pairs
-from spnc.reports.page.html import Html, brief, data, el, joined, number, percent
+from spnc.reports.page.html import Html, brief, data, el, joined, label, number, percent, shortened
 from spnc.reports.page.matrix import NAMED, matrix, scale
 from spnc.reports.page.parts import Section, figure, subheading, table
 
@@ -107,7 +107,7 @@ def _tables(pairs: Pairs) -> Html:
 def _table(pairs: Pairs, title: str, some: Sequence[Pair]) -> Html:
     rows = [
         (
-            joined(_name(pairs.names[p.first]), " – ", _name(pairs.names[p.second])),
+            joined(label(pairs.names[p.first], 22), " – ", label(pairs.names[p.second], 22)),
             brief(p.data),
             brief(p.model),
             brief(p.model - p.data),
@@ -117,19 +117,6 @@ def _table(pairs: Pairs, title: str, some: Sequence[Pair]) -> Html:
     head = ["columns", "data", "model", "difference"]
     caption = f"{title}, in nats"
     return el("div", subheading(title), table(head, rows, caption=caption, sortable=True))
-
-
-def _name(name: str) -> Html:
-    short = shortened(name, 22)
-    return el("span", short, title=name if short != name else None)
-
-
-def shortened(name: str, limit: int) -> str:
-    """A name without its middle: long names often differ at their ends."""
-    if len(name) <= limit:
-        return name
-    after = limit // 2
-    return f"{name[: limit - 1 - after]}…{name[-after:]}"
 
 
 def _upper(values: np.ndarray) -> list[float]:

@@ -69,7 +69,7 @@ def table(
     names = [el("th", h, scope="col", class_=None if i < left else "n") for i, h in enumerate(head)]
     made = el(
         "table",
-        el("caption", caption),
+        el("caption", el("span", caption)),
         el("thead", el("tr", names)),
         el("tbody", body),
         class_="sortable" if sortable else None,

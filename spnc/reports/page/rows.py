@@ -9,7 +9,16 @@ from spnc.diagnostics import counted
 from spnc.reports.facts.gather import Facts
 from spnc.reports.facts.rows import BadRow, RowsFit, UnexpectedCell
 from spnc.reports.page.charts import steps
-from spnc.reports.page.html import Html, chance, clipped, el, joined, number, percent
+from spnc.reports.page.html import (
+    Html,
+    chance,
+    el,
+    joined,
+    label,
+    number,
+    percent,
+    shortened,
+)
 from spnc.reports.page.matrix import picture
 from spnc.reports.page.parts import Section, figure, legend, subheading, table
 from spnc.reports.page.summary import words
@@ -44,7 +53,7 @@ def _finding(facts: Facts, fit: RowsFit) -> str:
     if worst.cells:
         cell = worst.cells[0]
         p = chance(cell.log_probability)
-        name = clipped(columns[cell.column].name, 40)
+        name = shortened(columns[cell.column].name, 40)
         said += f", where {name} = {cell.state} was least expected ({p})"
     if fit.impossible and math.isfinite(fit.median):
         said += f"; half of all {words(fit.split)} rows lie above {number(fit.median)} nats"
@@ -129,7 +138,7 @@ def _cells(row: BadRow, columns: tuple[Column, ...]) -> Html:
         [
             el(
                 "li",
-                el("code", f"{clipped(columns[c.column].name, 40)} = {c.state}"),
+                el("code", label(columns[c.column].name, 40), f" = {c.state}"),
                 " ",
                 el("span", chance(c.log_probability), class_="chance"),
             )
@@ -162,5 +171,5 @@ def _pictured(facts: Facts, fit: RowsFit, row: BadRow) -> Html:
 
 
 def _said(cell: UnexpectedCell, columns: tuple[Column, ...]) -> str:
-    name = clipped(columns[cell.column].name, 20)
+    name = shortened(columns[cell.column].name, 20)
     return f"{name} = {cell.state}: {chance(cell.log_probability)}"

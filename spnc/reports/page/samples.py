@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spnc.reports.facts.gather import Facts
 from spnc.reports.facts.samples import Samples
-from spnc.reports.page.html import Html, el, joined, number
+from spnc.reports.page.html import Html, el, joined, label, number
 from spnc.reports.page.matrix import picture, strips
 from spnc.reports.page.parts import Section, subheading, table
 from spnc.reports.page.summary import words
@@ -98,6 +98,6 @@ def _table(facts: Facts, samples: Samples) -> Html:
         )
         for i, row in enumerate(samples.values, 1)
     ]
-    head = ["drawn row", "log-likelihood", "cells off", *(c.name for c in columns)]
+    head = ["drawn row", "log-likelihood", "cells off", *(label(c.name) for c in columns)]
     caption = "Rows drawn from the model; in how many cells the most similar training row differs"
     return table(head, rows, caption=caption, sortable=True)

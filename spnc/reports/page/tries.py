@@ -8,7 +8,7 @@ from typing import Any
 
 from spnc.reports.facts.gather import Facts
 from spnc.reports.page.charts import Dot, scatter
-from spnc.reports.page.html import Html, brief, clipped, el, joined, number
+from spnc.reports.page.html import Html, brief, clipped, el, joined, label, number
 from spnc.reports.page.parts import Section, TableCell, cut_to, figure, table
 from spnc.spec.search_section import value_text
 from spnc.spec.space import short_names
@@ -28,7 +28,7 @@ def section(facts: Facts) -> Section | None:
     rows = [
         [
             TableCell(str(t["try"]), t["try"]),
-            *(TableCell(clipped(_said(v), 40), _sort(v)) for v in t["values"].values()),
+            *(TableCell(label(_said(v), 40), _sort(v)) for v in t["values"].values()),
             _number(t["valid"], 4),
             *([TableCell(f"{_impossible(t):,}", _impossible(t))] if impossible else []),
             _number(t["train"], 4),
@@ -39,7 +39,16 @@ def section(facts: Facts) -> Section | None:
         for t in ordered
     ]
     rows_lost = ["impossible valid rows"] if impossible else []
-    head = ["try", *short, "valid", *rows_lost, "train", "edges", "iterations", "seconds"]
+    head = [
+        "try",
+        *map(label, short),
+        "valid",
+        *rows_lost,
+        "train",
+        "edges",
+        "iterations",
+        "seconds",
+    ]
     marked = [i for i, t in enumerate(ordered) if t["chosen"]]
     caption = "Tries, best on validation rows first; the chosen one is marked"
     if impossible:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from spnc.cli import main
@@ -30,13 +31,42 @@ forest:
 optimizer: {max_iterations: 4}
 backend: numpy
 """
+# Long names, with and without blanks, and a search over six options: tables that are too wide.
+LONG_NAMES = [
+    f"average monthly household expenditure, category {i}"
+    if i % 2
+    else f"questionnaire_response_item_without_any_blank_{'x' * 40}_{i}"
+    for i in range(20)
+]
+WIDE = """
+model: wide
+data: {source: rows.csv, split: [0.6, 0.2, 0.2], header: yes}
+forest:
+  - learner: extra-spn
+    count: 2
+    min_instances: {search: [100, 200]}
+    beta: {search: [0.4, 0.6]}
+    when_both_fail: {search: [retry, factorise]}
+optimizer: {max_iterations: {search: [2, 3]}, patience: {search: [2, 3]}}
+seed: {search: [0, 1, 2]}
+search: {tries: 16}
+backend: numpy
+"""
+
+
+def wide_rows() -> str:
+    """A table whose columns have long names, as CSV."""
+    cells = np.random.default_rng(0).integers(0, 2, size=(150, len(LONG_NAMES)))
+    head = ",".join(f'"{name}"' for name in LONG_NAMES)
+    return "\n".join([head, *(",".join(map(str, row)) for row in cells.tolist())]) + "\n"
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
+    (folder / "rows.csv").write_text(wide_rows())
     found = {}
-    for name, spec in (("digits", SPEC), ("asia", ASIA)):
+    for name, spec in (("digits", SPEC), ("asia", ASIA), ("wide", WIDE)):
         (folder / f"{name}.yaml").write_text(spec)
         run = folder / name
         assert main(["train", str(folder / f"{name}.yaml"), "--out", str(run), "--quiet"]) == 0
@@ -342,13 +372,62 @@ def test_what_is_under_the_mouse_is_told(page: Tab) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280, 2200])
-@pytest.mark.parametrize("name", ["digits", "asia"])
+@pytest.mark.parametrize("name", ["digits", "asia", "wide"])
 def test_the_page_never_scrolls_sideways(
     tab: Tab, pages: dict[str, Path], name: str, width: int
 ) -> None:
     tab.open(pages[name], width=width)
     assert tab.ask("document.documentElement.scrollWidth") <= width
     assert tab.ask("[...document.querySelectorAll('h2')].every(h => h.checkVisibility())")
+
+
+# What a reader cannot get to see: outside of frames, whatever reaches beyond the window; in a
+# frame, whatever is not inside it once it has been scrolled to its end; text beyond its cell.
+CUT_OFF = """
+(() => {
+  const bad = [];
+  const say = (what, e) => bad.push(`${what}: ${e.tagName} ${e.textContent.slice(0, 40)}`);
+  for (const e of document.querySelectorAll('body *:not(.skip)')) {
+    const { right, left, width } = e.getBoundingClientRect();
+    if (!width || !e.checkVisibility() || e.closest('.frame > *, svg > *')) continue;
+    if (right > innerWidth + 1 || left < -1) say('beyond the window', e);
+  }
+  for (const frame of document.querySelectorAll('.frame')) {
+    const inside = frame.getBoundingClientRect();
+    const caption = frame.querySelector('caption span').getBoundingClientRect();
+    if (caption.right > inside.right) say('caption', frame);
+    frame.scrollLeft = frame.scrollWidth;
+    for (const row of frame.querySelectorAll('tr')) {
+      const last = row.cells[row.cells.length - 1].getBoundingClientRect();
+      if (last.right > inside.right + 1) say('beyond its frame', row);
+    }
+    const name = frame.querySelector('tbody th').getBoundingClientRect();  // stays where it is
+    const wide = frame.classList.contains('wide');
+    if (wide && name.width > 0.6 * inside.width) say('names leave no room', frame);
+    frame.scrollLeft = 0;
+    if (frame.scrollWidth > frame.clientWidth && frame.tabIndex < 0) say('no keyboard', frame);
+    for (const cell of frame.querySelectorAll('th, td')) {
+      if (cell.scrollWidth > cell.clientWidth + 1) say('beyond its cell', cell);
+    }
+  }
+  return bad;
+})()
+"""
+
+
+@pytest.mark.parametrize("width", [360, 768, 1200, 1439, 1440, 1920])
+def test_wide_tables_scroll_in_their_frames_and_nothing_is_cut_off(
+    tab: Tab, pages: dict[str, Path], width: int
+) -> None:
+    tab.open(pages["wide"], width=width)
+    tab.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+    tab.picture(pages["wide"].with_suffix(".png"))  # a frame has been drawn then
+    assert tab.ask(CUT_OFF) == []
+    assert tab.ask("document.documentElement.scrollWidth") <= width
+    scrolls = "[...document.querySelectorAll('.frame.wide')].map(f => f.closest('section').id)"
+    assert "samples" in tab.ask(scrolls)
+    if width >= 1200:
+        assert "tries" not in tab.ask(scrolls)
 
 
 def test_without_script_everything_is_there_and_nothing_that_does_nothing(

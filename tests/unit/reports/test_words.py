@@ -21,7 +21,7 @@ from spnc.reports.facts.pairs import Pair, Pairs
 from spnc.reports.facts.reading import read_run
 from spnc.reports.facts.rows import RowsFit
 from spnc.reports.page import columns, curves, origin, pairs, rows, summary, tries
-from spnc.reports.page.html import joined, number
+from spnc.reports.page.html import joined, number, shortened
 from tests.pages import trained
 
 SPEC = """
@@ -205,8 +205,8 @@ def test_long_names_keep_the_ends_by_which_they_differ() -> None:
     for name in names:
         assert f'title="{name}"' in text
         assert re.search(rf">[a-z_]+…[a-z_]*{name[-4:]}<", text)
-    assert pairs.shortened("short", 22) == "short"
-    assert len(pairs.shortened(names[0], 22)) == 22
+    assert shortened("short", 22) == "short"
+    assert len(shortened(names[0], 22)) == 22
 
 
 @pytest.mark.parametrize("count", [40, 41])
