@@ -460,6 +460,17 @@ def test_on_paper_tables_are_whole_and_buttons_are_gone(page: Tab) -> None:
         page.send("Emulation.setEmulatedMedia", media="", features=[])
 
 
+def test_on_paper_wide_tables_fit_the_sheet(tab: Tab, pages: dict[str, Path]) -> None:
+    sheet = 680  # pixels: the width of A4 in CSS, without the margins that the style sets
+    tab.open(pages["wide"], width=sheet)
+    tab.send("Emulation.setEmulatedMedia", media="print", features=[])
+    try:
+        tables = "[...document.querySelectorAll('table')].map(t => t.getBoundingClientRect().right)"
+        assert max(tab.ask(tables)) <= sheet + 1
+    finally:
+        tab.send("Emulation.setEmulatedMedia", media="", features=[])
+
+
 def test_everything_that_can_be_pressed_or_reached_has_a_name(page: Tab) -> None:
     nameless = """
     [...document.querySelectorAll('button, a, [tabindex], summary')]

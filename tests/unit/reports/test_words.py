@@ -204,7 +204,8 @@ def test_long_names_keep_the_ends_by_which_they_differ() -> None:
     text = joined(pairs._tables(found))
     for name in names:
         assert f'title="{name}"' in text
-        assert re.search(rf">[a-z_]+…[a-z_]*{name[-4:]}<", text)
+        plain = text.replace("<wbr>", "")
+        assert re.search(rf">[a-z_]+…[a-z_]*{name[-4:]}<", plain)
     assert shortened("short", 22) == "short"
     assert len(shortened(names[0], 22)) == 22
 
