@@ -93,7 +93,7 @@ def _check_suffix(path: Path, sink: Sink) -> None:
         kind = f"as `{path.suffix}`" if path.suffix else "without a suffix"
         sink.error(
             "E602",
-            f"a page is not written {kind}",
+            f"a page cannot be written {kind}",
             where=str(path),
             help=f"give a name that ends in {SUFFIXES[0]}",
         )

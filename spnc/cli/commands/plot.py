@@ -40,7 +40,7 @@ def add(subparsers: Any) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser, default: str) -> None:
-    """`-o`: where the picture goes."""
+    """Add the option `-o`, the file of the picture."""
     parser.add_argument(
         "-o", "--output", metavar="FILE", help=f"a .png or .svg file (default: {default})"
     )
@@ -50,7 +50,7 @@ def add_output(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def run_mi(arguments: argparse.Namespace) -> int:
-    """Ask the models, count the data, draw both."""
+    """Query the models, count the data, draw both."""
     from spnc.cli.output import complain, say, table
     from spnc.cli.progress import observing
     from spnc.data.pairs import mutual_information
@@ -111,9 +111,9 @@ def _read_models(paths: Sequence[Path], sink: Sink) -> list[Model]:
             if model.columns != models[0].columns:
                 sink.error(
                     "E307",
-                    f"`{path}` has other columns than `{paths[0]}`",
+                    f"the columns of `{path}` are not those of `{paths[0]}`",
                     where=str(path),
-                    notes=[f"there {shown(models[0])}", f"here {shown(model)}"],
+                    notes=[f"`{paths[0]}` has {shown(models[0])}", f"`{path}` has {shown(model)}"],
                     help="give models of the same data",
                 )
     return models
@@ -122,7 +122,7 @@ def _read_models(paths: Sequence[Path], sink: Sink) -> list[Model]:
 def _count(
     arguments: argparse.Namespace, model: Model, sink: Sink, observer: Observer
 ) -> tuple[str, int, PairCounts]:
-    """The split that is meant, its rows, and how often every two states come together in it."""
+    """Return the split, its number of rows, and the counts of all pairs of states in it."""
     from spnc.data.pairs import pair_counts
     from spnc.data.stream import stream_table
 
@@ -133,7 +133,7 @@ def _count(
         arguments.data, sink, columns=model.columns, progress=observer.progress
     ):
         rows[split] = rows.get(split, 0) + piece.rows
-        if split == (arguments.split or next(iter(rows))):  # the first is `train`, or is `all`
+        if split == (arguments.split or next(iter(rows))):  # default: the first
             found = pair_counts(model.columns, piece.distinct())
             counts = found if counts is None else counts + found
     sink.stop()
@@ -145,7 +145,7 @@ def _count(
 
 
 def _ask(model: Model, backend: Backend, observer: Observer) -> Any:
-    observer.stage(f"asking {model.name}")
+    observer.stage(f"querying {model.name}")
     model.backend = backend
     backend.prepare(model.program, observer.progress)
     return model.mutual_information(observer.progress)
@@ -189,7 +189,7 @@ def run_history(arguments: argparse.Namespace) -> int:
 
 
 def _facts(path: Path, history: History) -> dict[str, Any]:
-    """What a curve came to: at the kept iteration, or else at the last."""
+    """Return the result of a run: at the kept iteration, or at the last if none was kept."""
     at = -1 if history.kept is None else history.kept
 
     def value(curve: tuple[float, ...]) -> float | None:
@@ -205,17 +205,17 @@ def _facts(path: Path, history: History) -> dict[str, Any]:
     }
 
 
-# ---- what both need ----------------------------------------------------------------------------
+# ---- helpers of both ----------------------------------------------------------------------------
 
 
 def output_of(arguments: argparse.Namespace, default: Path, sink: Sink) -> Path:
-    """The picture's file; reports a name that is not of a picture."""
+    """Return the file of the picture; report a name with another suffix (E602)."""
     output = default if arguments.output is None else Path(arguments.output)
     if output.suffix.lower() not in FORMS:
         kind = f"as `{output.suffix}`" if output.suffix else "without a suffix"
         sink.error(
             "E602",
-            f"pictures are not written {kind}",
+            f"a picture cannot be written {kind}",
             where=str(output),
             help=f"give a name that ends in {' or '.join(FORMS)}",
         )
@@ -223,7 +223,7 @@ def output_of(arguments: argparse.Namespace, default: Path, sink: Sink) -> Path:
 
 
 def distinct(names: Sequence[str], paths: Sequence[Path]) -> list[str]:
-    """The names; those that occur more than once with the ends of their paths."""
+    """Return the names; add the ends of their paths to those that occur more than once."""
     often = Counter(names)
     return [
         f"{name} ({'/'.join(path.parts[-2:])})" if often[name] > 1 else name

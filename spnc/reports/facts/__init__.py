@@ -1,1 +1,1 @@
-"""What the page about a run says, as plain data: one kind of question, one file; no HTML."""
+"""What the page about a run says, as plain data without HTML; one topic, one file."""

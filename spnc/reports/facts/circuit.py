@@ -1,10 +1,10 @@
-"""What a circuit is made of: layers, scopes, the parts below its top sum and what these share.
+"""The structure of a circuit: layers, scopes, the parts below its root and the nodes they share.
 
-A model file does not keep which component of the forest a node came from: a component whose root
-is a sum was merged into the sum on top, and equal nodes became one. What can be derived is told:
-the *branches* of the top sum and, where sharing shows which of them belong together, the
-components. Leaves that nothing is learned about, such as indicators, are equal wherever they
-stand: that parts have them in common says nothing, and they are left out of what is shared.
+A model does not record which component of the forest a node came from: a component whose root is
+a sum was merged into the root of the model, and equal nodes became one. Two things can be derived:
+the *branches*, which are the children of the root if it is a sum, and the *components*, if sharing
+shows which branches belong together. Leaves without parameters, such as indicators, are equal
+wherever they occur. They say nothing about sharing and are not counted as shared.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from spnc.reports.facts.sharing import Sharing, members, sharing
 
 @dataclass(frozen=True)
 class Part:
-    """A part below the top sum: a component of the forest, or a branch of that sum."""
+    """A part below the root: a component of the forest, or a branch of the root."""
 
-    branches: int  # children of the top sum that it consists of
-    weight: float  # of these, as the model file has it
+    branches: int  # children of the root that belong to the part
+    weight: float  # of these branches in the model
     share: float | None  # of the flow of the training rows
     own_nodes: int  # that no other part uses
     shared_nodes: int  # that another part uses too
@@ -36,18 +36,18 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class CircuitFacts:
-    """The structure. Parts are ordered by their share, or by weight where there are no rows."""
+    """The structure. Parts are ordered by their share, or by weight if there are no rows."""
 
     layers: list[dict[str, int]]
     scopes: list[dict[str, int]]
     components: int | None  # of the recipe's forest
     draws_links: bool | None  # whether the recipe has a strategy for residual links
     pruned: bool  # whether edges were dropped
-    top: str  # the kind of the topmost node: sum, product or leaf
-    are_components: bool  # else the parts are branches
+    top: str  # kind of the root: sum, product or leaf
+    are_components: bool  # otherwise the parts are branches
     parts: list[Part]
     sharing: Sharing | None  # None if there are no parts
-    rows: int = 0  # that the flow was counted over
+    rows: int = 0  # from which the flow was computed
     all_rows: int = 0
 
 
@@ -59,9 +59,10 @@ def circuit_facts(
     draws_links: bool | None = None,
     pruned: bool = False,
 ) -> CircuitFacts:
-    """The structure; `counts` are the expected counts of the training rows.
+    """Return the structure; `counts` are the expected counts of the training rows.
 
-    Where links were drawn or edges dropped, as many branches as components are a coincidence.
+    If links were drawn or edges dropped, an equal number of branches and components is a
+    coincidence, and the parts are called branches.
     """
     found = inspect_program(program)
     top, branches, weights, flows = _top(program, parameters, counts)
@@ -113,7 +114,7 @@ def circuit_facts(
 def _top(
     program: Program, parameters: Parameters, counts: Counts | None
 ) -> tuple[str, Ints, Floats, Floats | None]:
-    """The kind of the root and, of a sum, its children, their weights and their flows."""
+    """Return the kind of the root and, if it is a sum, its children, their weights and flows."""
     nothing = np.zeros(0, dtype=np.int64), np.zeros(0), None
     for segment in program.segments:
         if segment.first <= program.root < segment.last:
@@ -130,7 +131,7 @@ def _top(
 
 
 def _nothing(program: Program) -> Counts:
-    """The counts of no rows."""
+    """Return the counts of no rows."""
     return Counts(np.zeros(program.slots), (), Score())
 
 
@@ -139,7 +140,7 @@ def _leaf_count(program: Program) -> int:
 
 
 def _learned(program: Program) -> NDArray[np.bool_]:
-    """Which nodes are not fixed leaves."""
+    """Return which nodes are not leaves without parameters."""
     found = np.ones(program.nodes, dtype=np.bool_)
     for table in program.leaves:
         if table.kind.free_parameters(table.states) == 0:
@@ -148,7 +149,7 @@ def _learned(program: Program) -> NDArray[np.bool_]:
 
 
 def _reached(program: Program, branches: Ints) -> list[int]:
-    """From which branches each node can be reached, as bit sets."""
+    """Return the branches from which each node can be reached, as bit sets."""
     reached = [0] * program.nodes
     for bit, child in enumerate(branches.tolist()):
         reached[child] |= 1 << bit
@@ -163,7 +164,7 @@ def _reached(program: Program, branches: Ints) -> list[int]:
 
 
 def _groups(inner: list[int], branches: int) -> Ints:
-    """Branches that have inner nodes in common are of one group; the group of each branch."""
+    """Return the group of each branch; branches that share inner nodes are in one group."""
     group = list(range(branches))
 
     def find(i: int) -> int:
@@ -179,7 +180,7 @@ def _groups(inner: list[int], branches: int) -> Ints:
 
 
 def _by_size(part_of: Ints, sizes: Floats) -> Ints:
-    """The parts numbered anew: the one with most flow is 0."""
+    """Renumber the parts by size, the largest first."""
     names, part_of = np.unique(part_of, return_inverse=True)
     total = np.bincount(part_of, weights=sizes)
     place = np.empty(len(names), dtype=np.int64)
@@ -189,7 +190,7 @@ def _by_size(part_of: Ints, sizes: Floats) -> Ints:
 
 
 def _as_parts(reached: list[int], part_of: Ints) -> list[int]:
-    """Bit sets of branches as bit sets of parts."""
+    """Return bit sets of branches as bit sets of parts."""
     parts = part_of.tolist()
     known: dict[int, int] = {}
     for mask in set(reached):

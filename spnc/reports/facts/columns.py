@@ -1,4 +1,4 @@
-"""How often each state of each column comes, in the rows and in the model."""
+"""Shares of the states of each column, in the rows and in the model."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.data.dataset import Column, Table
 
-LEVEL = 0.05  # of the test whether a column is off by more than chance, over all columns
-EXPECTED = 5.0  # rows of each state, or of rare ones together, for the test to hold
+LEVEL = 0.05  # significance level of the test for differences, over all columns together
+EXPECTED = 5.0  # rows per state that the test needs (the usual rule); rarer states are merged
 
 
 @dataclass(frozen=True, eq=False)
 class Observed:
     """A column in one split, beside the model's probabilities."""
 
-    frequencies: Floats  # of the states, among the rows that have a value
-    rows: float  # that have a value
+    frequencies: Floats  # of the states, among rows with a value
+    rows: float  # with a value
     missing: float
     divergence: float  # KL(frequencies || model), in nats
-    beyond_chance: bool  # whether rows drawn from the model would hardly ever differ as much
+    beyond_chance: bool  # whether the difference is significant
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnFit:
-    """A column: what the model expects, and what each split has."""
+    """A column: its probabilities in the model, and what was observed in each split."""
 
     column: Column
     model: Floats
@@ -36,10 +36,10 @@ class ColumnFit:
 
 @dataclass(frozen=True, eq=False)
 class ColumnsFit:
-    """All columns. `independent` is each split's average log-likelihood if columns were so.
+    """All columns, and the average log-likelihood of each split under independent columns.
 
-    That is of a model which has the smoothed frequencies of the training rows and nothing else:
-    what every model should beat. A split that no row is known to be possible in has none.
+    `independent` is a baseline that every model should beat: a model of independent columns with
+    the smoothed frequencies of the training rows. A split without possible rows has no value.
     """
 
     columns: Sequence[ColumnFit]
@@ -52,12 +52,11 @@ def columns_fit(
     splits: Mapping[str, Table],
     possible: Mapping[str, Table] | None = None,
 ) -> ColumnsFit:
-    """Every column of every split, beside the model's own probabilities of its states.
+    """Compare every column of every split with the probabilities in the model.
 
-    A column is off by more than chance if the likelihood-ratio test says so at the level 0.05,
-    divided by the number of columns, so that among columns that all fit one is rarely named.
-    `possible` are the rows that averages of the model are over, if these are not all; what it
-    would be with independent columns is then reckoned over the same.
+    A column is beyond chance if a likelihood-ratio test rejects it at the level 0.05 divided by
+    the number of columns (Bonferroni). `possible` are the rows with a positive probability under
+    the model, if these are not all; the baseline is then computed over the same rows.
     """
     counts = {name: _counts(columns, table) for name, table in splits.items()}
     fits = []
@@ -86,7 +85,7 @@ def columns_fit(
 
 
 def kl(observed: Floats, model: Floats) -> float:
-    """KL(observed || model) in nats; infinite where something came that the model rules out."""
+    """Return KL(observed || model) in nats; infinite if an impossible state was observed."""
     some = observed > 0.0
     with np.errstate(divide="ignore"):
         terms = observed[some] * (np.log(observed[some]) - np.log(model[some]))
@@ -103,10 +102,10 @@ def _counts(columns: Sequence[Column], table: Table) -> list[Floats]:
 
 
 def _beyond(counts: Floats, model: Floats, level: float) -> bool:
-    """Whether a likelihood-ratio test at this level says that the counts are not the model's.
+    """Return whether a likelihood-ratio test at this level rejects the model.
 
-    Its statistic follows its limit law only where enough rows are expected, so rare states are
-    put together until they are; the rest is Williams' correction.
+    The statistic is close to its limit distribution only if enough rows are expected per state,
+    so rare states are merged; Williams' correction improves it further.
     """
     from scipy.stats import chi2
 

@@ -1,4 +1,4 @@
-"""Everything that the page about a run says, computed from the run."""
+"""Compute everything that the page about a run says."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from spnc.reports.facts.reading import Run
 from spnc.reports.facts.rows import RowsFit, log_likelihoods, rows_fit, some_rows
 from spnc.reports.facts.samples import Samples, samples_fit
 
-# So many edges times rows are computed in some ten seconds, and in less than a minute.
+# Edges times rows that take about ten seconds, and less than a minute, to compute.
 FEW, MANY = 1_000_000_000, 4_000_000_000
 LEAST_ROWS = 1_000
-_PAIR_CELLS = 100_000_000_000  # rows times pairs of states, to count the data's pairs
+_PAIR_CELLS = 100_000_000_000  # rows times pairs of states, at most, to count pairs in the data
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known about a run; without its data the last ones are None."""
+    """The facts about a run; those that need its data are None without it."""
 
     run: Run
-    shape: Shape | None  # if rows are pictures
+    shape: Shape | None  # of rows that are pictures
     circuit: CircuitFacts
     columns: ColumnsFit | None = None
     pairs: Pairs | None = None
@@ -38,7 +38,7 @@ class Facts:
 
 
 def gather(run: Run, shape: Shape | None, observer: Observer) -> Facts:
-    """Ask the model and count the rows. The model's backend computes."""
+    """Query the model and count the rows; the backend of the model computes."""
     model, recipe, dataset = run.model, run.recipe, run.dataset
     program = model.program
     components = None if recipe is None else sum(c.count for c in recipe.forest)
@@ -81,7 +81,7 @@ def gather(run: Run, shape: Shape | None, observer: Observer) -> Facts:
 
 
 def _possible(run: Run, dataset: Dataset, observer: Observer) -> dict[str, Table]:
-    """The rows that each split's average is over; a split too large to look through is left out."""
+    """Return the possible rows of each split; leave out a split that is too large to search."""
     found = {}
     most = row_limit(run.model.program, MANY)
     for name, table in dataset.splits.items():
@@ -95,5 +95,5 @@ def _possible(run: Run, dataset: Dataset, observer: Observer) -> dict[str, Table
 
 
 def row_limit(program: Program, budget: int) -> int:
-    """How many rows a circuit of this size is asked about at most."""
+    """Return how many rows to compute at most, for a circuit of this size."""
     return max(LEAST_ROWS, budget // max(1, program.edges))

@@ -1,4 +1,4 @@
-"""Whether rows are pictures: columns that are pixels, and where each of them stands."""
+"""Rows that are pictures: whether the columns are pixels, and the place of each."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from spnc.common.arrays import Ints
 from spnc.data.dataset import Column
 from spnc.diagnostics import Sink
 
-# Names that say so: pixel_3_4, px3x4, 3x4; or pixel0, pixel_17 and so on for a square.
+# Names of pixels: pixel_3_4, px3x4, 3x4; or pixel0, pixel_17 and so on for a square.
 _GRID = re.compile(r"(?:(?:pixel|pix|px|image|img)[_ -]?(\d+)[_x,. -](\d+)|(\d+)x(\d+))", re.I)
 _COUNTED = re.compile(r"(?:pixel|pix|px)[_ -]?(\d+)", re.I)
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A picture of so many lines and columns of pixels; `places[column]` counts along the lines."""
+    """The size of a picture in pixels; `places[column]` is a place counted line by line."""
 
     height: int
     width: int
@@ -27,10 +27,10 @@ class Shape:
 
 
 def shape_of(columns: Sequence[Column]) -> Shape | None:
-    """The shape that the names of the columns say, or None: numbers alone are no reason.
+    """Return the shape that the names of the columns imply, or None.
 
-    Either every name has a line and a column that together fill a rectangle, or the names count
-    pixels and there are as many as a square has.
+    Either every name has a line and a column, and together they fill a rectangle; or the names
+    number the pixels of a square. A square number of columns alone implies nothing.
     """
     names = [column.name.strip() for column in columns]
     grid = [_GRID.fullmatch(name) for name in names]
@@ -52,13 +52,13 @@ def shape_of(columns: Sequence[Column]) -> Shape | None:
 
 
 def asked_shape(height: int, width: int, columns: Sequence[Column], sink: Sink) -> Shape | None:
-    """The shape that was asked for, or None after reporting that the columns do not fill it."""
+    """Return the shape that the user gave, or None after reporting that it does not fit (E604)."""
     if height * width != len(columns):
         sink.error(
             "E604",
-            f"a picture of {height} by {width} has {height * width:,} pixels, "
-            f"and the model has {len(columns):,} columns",
-            help="give --image LINESxCOLUMNS whose product is the number of columns",
+            f"an image of {height} by {width} has {height * width:,} pixels, "
+            f"but the model has {len(columns):,} columns",
+            help="give a size whose product is the number of columns",
         )
         return None
     return Shape(height, width, np.arange(len(columns)))

@@ -1,4 +1,4 @@
-"""What every two columns say about each other, in the rows and in the model."""
+"""Mutual information of pairs of columns, in the rows and in the model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from spnc.data.pairs import mutual_information, pair_counts
 from spnc.model import Model
 from spnc.queries.pairwise import pair_probabilities
 
-MOST, LEAST = 100, 30  # columns in the matrix; fewer, the larger the circuit
+MOST, LEAST = 100, 30  # columns in the matrix; large circuits get fewer
 LISTED = 20  # pairs in each table
-_QUERY_EDGES = 1_000_000_000  # columns squared times edges: some ten seconds
+_QUERY_EDGES = 1_000_000_000  # columns squared times edges; takes about ten seconds
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two columns, by their places in the matrix; mutual information in nats."""
+    """Two columns, by their places in the matrix, and their mutual information in nats."""
 
     first: int
     second: int
@@ -35,26 +35,26 @@ class Pair:
 class Pairs:
     """Mutual information of the columns shown, `[column, column]`, in nats; zero on the diagonal.
 
-    `summary` is what `spnc plot mi` says of them: means, mean difference, correlation.
+    `summary` has the numbers of `spnc plot mi`: means, mean absolute difference, correlation.
     """
 
     names: Sequence[str]
-    columns: int  # of the model; more than are shown, where these are the strongest
-    rows: int  # that the data's values are from
+    columns: int  # of the model; if not all are shown, those with the strongest pairs are
+    rows: int  # from which the values of the data are
     all_rows: int
-    mean_of_all: float  # of the data's values, over all pairs of columns of the model
-    by_chance: float  # what that mean would be if columns were independent
+    mean_of_all: float  # mutual information in the data, over all pairs of columns
+    by_chance: float  # expected mean for independent columns
     data: Floats
     model: Floats
     summary: dict[str, Any]
     strongest: list[Pair]  # in the data
-    missed: list[Pair]  # furthest apart
+    missed: list[Pair]  # largest difference between data and model
 
 
 def pairs_fit(
     model: Model, table: Table, all_rows: int, progress: Progress | None = None
 ) -> Pairs | None:
-    """The matrices of `table`'s rows and of the model; None if there are no two columns."""
+    """Return the matrices of the rows and of the model; None if there is only one column."""
     from spnc.reports.plots.mutual_information import Comparison
 
     columns = model.columns

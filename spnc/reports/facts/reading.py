@@ -1,4 +1,4 @@
-"""A finished run read back: its model, metrics, curve and lock file, and its data if it is here."""
+"""Read a finished run: model, metrics, learning curve, lock file, and the data if available."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from spnc.spec.recipe import Recipe
 _NUMBER = (int, float)
 _MAYBE = (int, float, type(None))
 _ABSURD = 1e15
-# What of `metrics.json` the page says, and of which type it is.
+# The parts of `metrics.json` that the page uses, and their types.
 _WANTED: dict[str, Any] = {
     "model": {"nodes": int, "edges": int, "layers": int, "parameters": int},
     "optimizer": {"method": str, "iterations": int, "stopped": str, "kept": str},
@@ -47,7 +47,7 @@ _TRY = {
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished run. Without a `dataset`, `no_data` says why in a few words."""
+    """A finished run. If `dataset` is None, `no_data` says why in a few words."""
 
     path: Path
     model: Model
@@ -60,10 +60,10 @@ class Run:
 
 
 def read_run(path: Path, sink: Sink, observer: Observer, *, with_data: bool = True) -> Run | None:
-    """The run in a folder, or None after reporting why there is none to report on (E603).
+    """Return the run in a folder, or None after reporting why there is none (E603).
 
-    Data that cannot be read is a warning (W601); data that is not what the run was made from is
-    the error that the lock file gives (E405), since everything said about it would be wrong.
+    Data that cannot be read is a warning (W601). Data that has changed since the run is an error
+    (E405), because everything that the page said about it would be wrong.
     """
     observer.stage("reading the run")
     folder = RunFolder(path, sink)
@@ -78,22 +78,22 @@ def read_run(path: Path, sink: Sink, observer: Observer, *, with_data: bool = Tr
     recipe, dataset, trouble = _data(folder, observer, with_data=with_data)
     wrong = [d for d in trouble if d.code == "E405"]
     if wrong:
-        help = "bring the data back, or give --no-data for a page that needs none"
+        help = "restore the data, or give --no-data for a page without it"
         sink.diagnostics += [replace(d, help=help) for d in wrong]
         return None
-    no_data = None if dataset is not None else "the page was asked for without it"
+    no_data = None if dataset is not None else "left out on request"
     if dataset is not None and dataset.columns != model.columns:
-        dataset, no_data = None, "it has other columns than the model"
+        dataset, no_data = None, "its columns are not those of the model"
     if trouble:
         no_data = trouble[0].message
     if no_data is not None and with_data:
         notes = [f"{d.message} ({d.code})" for d in trouble] or [no_data]
         sink.warning(
             "W601",
-            "the page goes without what needs the data of the run",
+            "the page leaves out the sections that need the data of the run",
             where=str(folder.lock),
             notes=notes,
-            help="bring the data back to where the lock file says, or give --no-data",
+            help="restore the data to where the lock file says, or give --no-data",
         )
     return Run(path, model, metrics, history, lock.text, recipe, dataset, no_data)
 
@@ -101,20 +101,20 @@ def read_run(path: Path, sink: Sink, observer: Observer, *, with_data: bool = Tr
 def _is_finished(folder: RunFolder, sink: Sink) -> bool:
     path = folder.path
     if not path.is_dir():
-        found = "is a file" if path.exists() else "does not exist"
-        message, help = f"no run: `{path}` {found}", "give the folder that `spnc train` wrote"
+        found = "is a file, not a run folder" if path.exists() else "does not exist"
+        message, help = f"`{path}` {found}", "give the folder that `spnc train` wrote"
     elif not folder.lock.is_file():
-        message, help = f"`{path}` is no run folder", "give a folder that `spnc train` wrote"
+        message, help = f"`{path}` is not a run folder", "give a folder that `spnc train` wrote"
     elif all(file.is_file() for file in (folder.model, folder.metrics, folder.history)):
         return True
     elif folder.model.is_file() and not (folder.checkpoint.is_file() or folder.search.is_file()):
         lost = [f for f in (folder.metrics, folder.history) if not f.is_file()]
         message = f"the run in `{path}` has lost {' and '.join(f'`{f.name}`' for f in lost)}"
-        help = "bring the file back, or train again"
+        help = "restore the file, or train again"
     else:
-        message, help = f"the run in `{path}` is not finished", f"go on with `{folder.go_on()}`"
+        message, help = f"the run in `{path}` is not finished", f"continue with `{folder.go_on()}`"
         if folder.checkpoint.is_file():
-            help += f"; `spnc plot history {shlex.quote(str(path))}` shows how far it is"
+            help += f"; `spnc plot history {shlex.quote(str(path))}` shows its progress"
     sink.error("E603", message, where=str(path), help=help)
     return False
 

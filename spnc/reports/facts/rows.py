@@ -17,15 +17,15 @@ from spnc.model import Model
 from spnc.queries.cells import cell_log_probabilities
 
 WORST = 12  # rows shown
-CELLS = 6  # of each, the most surprising
+CELLS = 6  # shown of each row, the most surprising
 BINS = 40
 
 
 @dataclass(frozen=True)
 class UnexpectedCell:
-    """A cell of a row: the column's place, the state, and log p(cell | the rest of the row).
+    """A cell of a row: the place of its column, its state, and log p(cell | rest of the row).
 
-    The last is None where the rest alone is impossible.
+    The probability is None if the rest alone is impossible.
     """
 
     column: int
@@ -35,10 +35,10 @@ class UnexpectedCell:
 
 @dataclass(frozen=True, eq=False)
 class BadRow:
-    """A badly explained row. `number` counts from one, in the file or in the split."""
+    """A row with a low log-likelihood. `number` counts from one, in the file or in the split."""
 
     number: int
-    times: int  # that the same row comes
+    times: int  # that the row occurs
     log_likelihood: float
     values: Floats
     cells: Sequence[UnexpectedCell]  # most surprising first
@@ -47,21 +47,24 @@ class BadRow:
 
 @dataclass(frozen=True, eq=False)
 class RowsFit:
-    """Rows by log-likelihood. Densities are per nat, over `edges`; impossible rows are in none."""
+    """The rows of a split by log-likelihood.
+
+    Densities are per nat, over the bins between `edges`, without impossible rows.
+    """
 
     split: str
     looked_at: int
     all_rows: int
-    numbered_in: str  # what row numbers count in
+    numbered_in: str  # the file or split in which rows are numbered
     median: float
-    impossible: int  # of those looked at
+    impossible: int  # among those looked at
     edges: Floats
     densities: Mapping[str, Floats]
     worst: Sequence[BadRow]
 
 
 def some_rows(table: Table, most: int, label: str) -> tuple[Table, Ints]:
-    """At most so many rows, the same ones every time, and where they stand in the table."""
+    """Return at most `most` rows, always the same ones, and their places in the table."""
     rows = np.arange(table.rows)
     if table.rows > most:
         rows = np.sort(
@@ -72,7 +75,7 @@ def some_rows(table: Table, most: int, label: str) -> tuple[Table, Ints]:
 
 
 def log_likelihoods(model: Model, table: Table, progress: Progress | None = None) -> Floats:
-    """log p of every row, equal rows computed once."""
+    """Return log p of every row; equal rows are computed once."""
     found, done = [np.empty(0)], 0
     for piece in table.pieces():
         distinct, inverse = piece.distinct_with_inverse()
@@ -91,7 +94,7 @@ def rows_fit(
     most: int,
     progress: Progress | None = None,
 ) -> RowsFit:
-    """The rows of the last split there is (test, else valid, else train), and the worst of them."""
+    """Return how likely the rows of test, else valid, else train are, and the least likely ones."""
     split = [name for name in SPLITS if name in dataset.splits][-1]
     scored: dict[str, Floats] = {}
     for name in dict.fromkeys([split, "train"]):
@@ -118,7 +121,7 @@ def rows_fit(
 def _worst(
     model: Model, table: Table, found: Floats, numbers: Ints, progress: Progress | None
 ) -> list[BadRow]:
-    """The distinct rows with the lowest log-likelihood; of equal ones the first in the file."""
+    """Return the distinct rows with the lowest log-likelihood; ties go to the first in the file."""
     distinct, inverse = table.distinct_with_inverse()
     first = np.full(distinct.rows, np.iinfo(np.int64).max)
     np.minimum.at(first, inverse, numbers)
@@ -142,7 +145,7 @@ def _worst(
 
 
 def _surprising(row: Floats, cells: Floats) -> list[UnexpectedCell]:
-    """The cells that the rest of the row would have had least; of none is known, none."""
+    """Return the least likely cells given the rest of the row, if their probability is known."""
     order = np.argsort(np.where(np.isnan(cells), np.inf, cells), kind="stable")[:CELLS]
     return [
         UnexpectedCell(int(i), int(row[i]), float(cells[i]))
@@ -152,7 +155,10 @@ def _surprising(row: Floats, cells: Floats) -> list[UnexpectedCell]:
 
 
 def _numbers(dataset: Dataset, options: DataOptions | None, split: str) -> tuple[Ints, str]:
-    """The number of each row of a split, from one on; in the source, if fractions cut it."""
+    """Return the number of each row of a split, from one, and what the numbers count.
+
+    Rows are numbered in the source if spnc has split it, otherwise in the split.
+    """
     rows = dataset.splits[split].rows
     if dataset.cut and options is not None and options.split is not None:
         total = sum(table.rows for table in dataset.splits.values())
@@ -165,7 +171,7 @@ def _numbers(dataset: Dataset, options: DataOptions | None, split: str) -> tuple
 
 
 def _histogram(scored: Mapping[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
-    """Densities over common bins; a thousandth of the rows may lie outside, at either end."""
+    """Return densities over common bins; up to 0.1 % of the rows lie outside at either end."""
     finite = {name: v[np.isfinite(v)] for name, v in scored.items()}
     every = np.concatenate([np.empty(0), *finite.values()])
     if not len(every):

@@ -1,4 +1,4 @@
-"""Rows drawn from the model, each beside the training row that is most like it."""
+"""Rows drawn from the model, each with the most similar training row."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from spnc.model import Model
 from spnc.reports.facts.rows import log_likelihoods, some_rows
 
 COUNT = 32
-COMPARED = 200  # real rows whose nearest training row is looked for as well
-_CELLS = 1 << 29  # to compare, at most
+COMPARED = 200  # real rows that are compared with training rows in the same way
+_CELLS = 1 << 29  # compared, at most; takes some seconds
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
     """Drawn rows, `[row, column]`. Distances count the cells that differ from the nearest row.
 
-    Where cells are missing they are estimates.
+    Distances are estimates if cells are missing.
     """
 
     values: Floats
     log_likelihoods: Floats
-    nearest: Floats  # the most similar training row of each
+    nearest: Floats  # training row of each
     distances: Floats
-    copies: int  # drawn rows that are equal to a training row, which has all its cells
-    missing: bool  # whether training rows lack cells
+    copies: int  # drawn rows that are equal to a complete training row
+    missing: bool  # whether training rows have missing cells
     looked_at: int  # training rows
-    real: str | None  # the split whose rows are compared in the same way; None if there is none
+    real: str | None  # split of the real rows compared; None if there is only training data
     real_distances: Floats
 
 
 def samples_fit(model: Model, dataset: Dataset, seed: int) -> Samples:
-    """Rows drawn with the run's seed, and how far they and unseen real rows are from training."""
+    """Draw rows with the seed of the run; compare them and unseen real rows with training rows."""
     values = model.sample(COUNT, seed)
     columns = values.shape[1]
     most = max(1000, _CELLS // ((COUNT + COMPARED) * columns))
@@ -64,12 +64,12 @@ def samples_fit(model: Model, dataset: Dataset, seed: int) -> Samples:
 
 
 def nearest_rows(rows: Floats, among: Floats) -> tuple[Floats, Ints]:
-    """The distance of each row to the nearest, and which that is; of equals, the most complete.
+    """Return the distance of each row to its nearest row, and the place of that row.
 
-    A distance is the number of cells that differ. A cell that is missing counts as it does on
-    average: where one row has it, as the share of rows that differ from it; where the row that
-    is compared lacks it, as the share of pairs of rows that differ. So none is near for being
-    empty.
+    A distance is the number of cells that differ; ties go to the row with the fewest missing
+    cells. A missing cell counts with its expectation, so that incomplete rows are not near to
+    everything: the share of rows with another state if `among` lacks the cell, the share of pairs
+    of rows that differ if the row itself lacks it.
     """
     codes = np.where(np.isnan(among), -1, among).astype(np.int16)
     wild = codes < 0
@@ -93,6 +93,6 @@ def nearest_rows(rows: Floats, among: Floats) -> tuple[Floats, Ints]:
 
 
 def _spread(codes: NDArray[np.int16]) -> float:
-    """The share of pairs of rows that differ in a column."""
+    """Return the share of pairs of rows that differ in a column."""
     counts = np.unique(codes[codes >= 0], return_counts=True)[1]
     return 1.0 - float((counts / max(1, counts.sum())) @ (counts / max(1, counts.sum())))

@@ -1,6 +1,6 @@
-"""What the parts below a topmost sum have in common: nodes, and the cells that these explain.
+"""Nodes that parts of a circuit share, and the cells that these nodes explain.
 
-Sharing has no direction: which of its users a node was made for, a model does not keep.
+Sharing has no direction: a model does not record for which part a shared node was made.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from scipy.sparse import csr_array
 from spnc.common.arrays import Floats, Ints
 
 SHOWN = 24  # parts in the matrix
-_BLOCK = 1 << 20  # pairs of parts that are looked at together
+_BLOCK = 1 << 20  # pairs of parts that are computed together, to limit memory
 
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
-    """What parts share. Of all pairs the one with most in common is among the parts shown.
+    """What parts share. The parts shown include the pair that shares most.
 
-    Most means most cells where there is a flow of rows, else most nodes.
+    Pairs are compared by cells, or by nodes if there are no rows.
     """
 
-    edges: int  # from a node that one part has alone to one that several use
-    own: Ints  # nodes of each part that no other uses
-    shared: Ints  # nodes of each part that another uses too
-    partners: Ints  # how many others each part has nodes in common with
-    shown: Ints  # the parts that share most, in order
+    edges: int  # from a node of a single part to a node that several use
+    own: Ints  # nodes of each part that no other part uses
+    shared: Ints  # nodes of each part that others use too
+    partners: Ints  # number of parts with which each part shares nodes
+    shown: Ints  # parts that share most, in ascending order
     nodes: Ints  # `[shown, shown]`: nodes that both use; zero on the diagonal
-    cells: Floats  # the share of all cells that such nodes explain; NaN without rows
+    cells: Floats  # share of all cells that these nodes explain; NaN without rows
 
     @property
     def most(self) -> tuple[int, int]:
-        """The two parts with most in common, by their places among those shown."""
+        """Return the two parts that share most, by their places among those shown."""
         values = self.nodes if np.isnan(self.cells).any() or not self.cells.any() else self.cells
         i, j = np.unravel_index(np.argmax(values), values.shape)
         return int(i), int(j)
@@ -45,11 +45,11 @@ def sharing(
     users: Sequence[int], edges: tuple[Ints, Ints, Floats], learned: NDArray[np.bool_],
     leaves: int, parts: int, all_cells: float,
 ) -> Sharing:  # fmt: skip
-    """What is shared, from the users of every node as a bit set of parts.
+    """Return what parts share, given the parts that use each node as a bit set.
 
-    `edges` are parents, children and flows; nodes below `leaves` are leaves; where there are no
-    rows, `all_cells` is zero. Nodes that are not learned are in common to nobody: a cell that
-    such a leaf explains counts for the node above it.
+    `edges` are parents, children and flows; nodes below `leaves` are leaves; `all_cells` is zero if
+    there are no rows. Leaves without parameters do not count as shared: a cell that one explains
+    counts for its parent.
     """
     parents, children, flows = edges
     number = {mask: k for k, mask in enumerate(dict.fromkeys(users))}
@@ -88,13 +88,13 @@ def sharing(
 
 
 def members(mask: int) -> Ints:
-    """The members of a bit set."""
+    """Return the members of a bit set."""
     bits = np.frombuffer(mask.to_bytes(-(-mask.bit_length() // 8) or 1, "little"), np.uint8)
     return np.flatnonzero(np.unpackbits(bits, bitorder="little"))
 
 
 def _members(masks: Sequence[int], parts: int) -> csr_array:
-    """Who is in each set, `[set, part]`."""
+    """Return the members of each set, `[set, part]`."""
     inside = [members(mask) for mask in masks]
     starts = np.concatenate([[0], np.cumsum([len(own) for own in inside])])
     columns = np.concatenate([np.zeros(0, dtype=np.int64), *inside])
@@ -102,15 +102,15 @@ def _members(masks: Sequence[int], parts: int) -> csr_array:
 
 
 def _pairs(some: csr_array, every: csr_array, weights: Floats) -> Floats:
-    """The weight of the sets that each two are in."""
+    """Return the total weight of the sets that contain both parts, for each pair."""
     found: Floats = (some.multiply(weights[:, None]).tocsr().T @ every).toarray()
     return found
 
 
 def _strength(common: csr_array, weights: Floats) -> tuple[Ints, Floats]:
-    """Of every part, with how many it shares nodes, and what it shares with its closest.
+    """Return for each part the number of parts it shares nodes with, and its largest sharing.
 
-    That is by cells, and by nodes where these explain none.
+    Sharing is measured in cells, or in nodes if shared nodes explain no cells.
     """
     parts = common.shape[1]
     partners, strength = np.zeros(parts, dtype=np.int64), np.zeros(parts)

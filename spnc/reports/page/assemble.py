@@ -1,4 +1,4 @@
-"""The whole page: sections in order, with their style and script inside."""
+"""The whole page: its sections in order, with style and script inside."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ SECTIONS = (summary, curves, circuit, pairs, columns, rows, samples, tries, orig
 
 
 def sections(facts: Facts) -> list[Section]:
-    """All that there is to say, in order."""
+    """Return the sections that apply to the run, in order."""
     found = [module.section(facts) for module in SECTIONS]
     return [section for section in found if section is not None]
 
 
 def page(facts: Facts, found: list[Section]) -> str:
-    """One HTML text that needs nothing besides itself.
+    """Return one self-contained HTML text.
 
-    Its policy allows the one script that is in it and no connection at all, so that even a name
-    that got past escaping could neither run nor tell anyone.
+    Its content security policy allows only the script of the page and no connections. A name that
+    got past escaping could neither run nor send anything.
     """
     style, script = _text("page.css"), _text("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -57,7 +57,7 @@ def page(facts: Facts, found: list[Section]) -> str:
     links = [el("li", el("a", s.title, href=f"#{s.id}")) for s in found]
     body = el(
         "body",
-        el("a", "To the content", href="#main", class_="skip"),
+        el("a", "Skip to content", href="#main", class_="skip"),
         el(
             "header",
             el("p", "spnc report", class_="kind"),
@@ -72,7 +72,7 @@ def page(facts: Facts, found: list[Section]) -> str:
             [s.html() for s in found],
             id="main",
         ),
-        el("footer", el("p", "Written by spnc. This page holds all that it shows.")),
+        el("footer", el("p", "Written by spnc. This page is self-contained.")),
         el("div", class_="tip", aria_hidden="true", hidden=True),
         el("script", Html(script)),
     )
@@ -80,7 +80,7 @@ def page(facts: Facts, found: list[Section]) -> str:
 
 
 def _line(facts: Facts) -> str:
-    """What the run is about, in one line."""
+    """Return the data of the run in one line."""
     run = facts.run
     names = {"train": "training", "valid": "validation", "test": "test"}
     splits = run.metrics["splits"].items()
@@ -96,8 +96,8 @@ def _no_data(facts: Facts) -> Html | None:
         return None
     return el(
         "p",
-        f"Without the data of the run ({why}), this page cannot show pairs of columns, columns, "
-        "rows and samples.",
+        f"Without the data of the run ({why}), this page has no sections on pairs of columns, "
+        "columns, rows and samples.",
         class_="warning",
         role="note",
     )

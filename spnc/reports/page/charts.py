@@ -1,4 +1,4 @@
-"""Pictures drawn as SVG, each with words for those who do not see it; colours come from the CSS."""
+"""Charts as SVG, each with a text for screen readers; the CSS sets the colours."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from spnc.common.wording import width
 from spnc.reports.page.html import Html, brief, clipped, el, number
 
-WIDTH, HALF = 760.0, 440.0  # in units of about a pixel, where there is room
+WIDTH, HALF = 760.0, 440.0  # units; about a pixel each on a wide screen
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Where numbers stand in a picture: data from x0, y0 to x1, y1 inside the margins."""
+    """The mapping of data to coordinates: x0, y0 to x1, y1 fill the space inside the margins."""
 
     x0: float
     x1: float
@@ -28,12 +28,12 @@ class Frame:
     bottom: float = 44.0
 
     def x(self, value: float) -> float:
-        """The place of a value from left to right."""
+        """Return the horizontal coordinate of a value."""
         room = self.width - self.left - self.right
         return self.left + room * (value - self.x0) / ((self.x1 - self.x0) or 1.0)
 
     def y(self, value: float) -> float:
-        """The place of a value, upwards."""
+        """Return the vertical coordinate of a value; larger values are higher up."""
         room = self.height - self.top - self.bottom
         return self.height - self.bottom - room * (value - self.y0) / ((self.y1 - self.y0) or 1.0)
 
@@ -45,7 +45,7 @@ def svg(
     class_: str | None = None,
     style: str | None = None,
 ) -> Html:
-    """The picture; `title` says in words what it shows."""
+    """Return the chart; `title` describes it for screen readers."""
     return el(
         "svg",
         *children,
@@ -58,7 +58,7 @@ def svg(
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Round numbers between two others."""
+    """Return round numbers between two others."""
     span = high - low
     if not span > 0.0:
         return [low]
@@ -70,7 +70,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def decimals(values: Sequence[float]) -> int:
-    """How many decimals tell neighbouring ticks apart."""
+    """Return the number of decimals that tells neighbouring ticks apart."""
     if len(values) < 2:
         return 2
     return max(0, -math.floor(math.log10(abs(values[1] - values[0])) + 1e-9))
@@ -85,9 +85,9 @@ def axes(
     x_ticks: bool = True,
     log: bool = False,
 ) -> Html:
-    """Lines across at round numbers, their numbers, and the names of both axes.
+    """Return grid lines at round numbers, their labels, and the names of both axes.
 
-    With `log`, what stands upwards are powers of ten.
+    With `log`, vertical values are exponents, labelled as powers of ten.
     """
     ys = ticks(frame.y0, frame.y1)
     if log:
@@ -126,7 +126,7 @@ def axes(
 
 
 def path(points: Sequence[tuple[float, float]]) -> str:
-    """A line through places in the picture; a gap where one is not a number."""
+    """Return an SVG path through the points, with a gap where one is not finite."""
     parts, pen = [], "M"
     for x, y in points:
         if math.isfinite(x) and math.isfinite(y):
@@ -146,10 +146,10 @@ def columns_chart(
     *,
     log: bool = False,
 ) -> Html:
-    """Stacked bars side by side; a stack is (class, name, values).
+    """Return stacked vertical bars; a stack is (CSS class, name, values).
 
-    With `log` the height of a bar is the logarithm of its total, and each colour takes the share
-    of that height which it has of the total.
+    With `log`, the height of a bar is the logarithm of its total, and its colours divide that
+    height in proportion to their values.
     """
     count = len(labels)
     totals = [sum(s[2][i] for s in stacks) for i in range(count)]
@@ -158,7 +158,7 @@ def columns_chart(
     frame = Frame(0.0, float(count), low, high, height=240.0, width=HALF, left=76.0)
     step = frame.x(1) - frame.x(0)
     bars, hits = [], []
-    # On small screens letters are wider than here, and so much room they need.
+    # Letters are wider on small screens, so labels get as much room as they need there.
     every = max(1, math.ceil((10.0 + 8.0 * max(map(width, labels), default=1)) / step))
     base = frame.height - frame.bottom
     for i, label in enumerate(labels):
@@ -192,7 +192,7 @@ def columns_chart(
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar that goes to the right, with a mark where something else stands."""
+    """A horizontal bar, with a mark at another value if there is one."""
 
     label: str
     value: float
@@ -203,7 +203,7 @@ class Bar:
 
 
 def bars_chart(title: str, bars: Sequence[Bar], *, line: float = 24.0) -> Html:
-    """Bars below one another, their names to the left and their numbers to the right."""
+    """Return horizontal bars with their names on the left and their numbers on the right."""
     left = min(230.0, 24.0 + 11.0 * max(width(clipped(b.label, 22)) for b in bars))
     top = max(max(b.value, b.mark or 0.0) for b in bars) or 1.0
     frame = Frame(
@@ -227,7 +227,7 @@ def bars_chart(title: str, bars: Sequence[Bar], *, line: float = 24.0) -> Html:
 
 @dataclass(frozen=True)
 class Dot:
-    """A point of a scatter picture."""
+    """A point of a scatter plot."""
 
     x: float
     y: float
@@ -236,7 +236,7 @@ class Dot:
 
 
 def scatter(title: str, dots: Sequence[Dot], xlabel: str, ylabel: str) -> Html:
-    """Points, the chosen one as a large diamond."""
+    """Return a scatter plot; the chosen point is a large diamond."""
     xs, ys = [d.x for d in dots], [d.y for d in dots]
     wide, tall = (max(xs) - min(xs)) or 1.0, (max(ys) - min(ys)) or 1.0
     frame = Frame(
@@ -267,7 +267,7 @@ def steps(
     xlabel: str,
     ylabel: str,
 ) -> Html:
-    """Histograms as outlines over one another; `marks` are small strokes on the axis."""
+    """Return histograms as outlines; `marks` are (value, tooltip) of small strokes on the axis."""
     high = max((v for _, values in series for v in values), default=1.0) or 1.0
     frame = Frame(edges[0], edges[-1], 0.0, high * 1.06, height=270)
     drawn = []

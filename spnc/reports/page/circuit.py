@@ -1,4 +1,4 @@
-"""The structure at a glance: layers, scopes, which part carries the flow, what parts share."""
+"""The structure of the circuit: layers, scopes, the flow through its parts, shared nodes."""
 
 from __future__ import annotations
 
@@ -19,37 +19,34 @@ LISTED = 200  # parts in the table
 
 
 def section(facts: Facts) -> Section:
-    """Layers and scopes always; parts if the topmost node is a sum."""
+    """Return layers and scopes; also the parts below the root, if the root is a sum."""
     circuit = facts.circuit
     body = [el("div", _layers(circuit), _scopes(facts), class_="pair")]
     body += _parts(circuit)
-    return Section("structure", "What it is made of", _finding(facts), joined(body))
+    return Section("structure", "Structure", _finding(facts), joined(body))
 
 
 def _finding(facts: Facts) -> str:
     circuit, size = facts.circuit, facts.run.metrics["model"]
     said = f"{counted(size['nodes'], 'node')} in {counted(size['layers'], 'layer')}"
     if not circuit.parts:
-        return f"{said}; the topmost node is a {circuit.top}, so there are no parts to weigh."
+        return f"{said}; the root is a {circuit.top}, so there are no branches to compare."
     name = _noun(circuit)
     first = circuit.parts[0]
     share = first.weight if first.share is None else first.share
     what = _what(circuit)
     if len(circuit.parts) == 1:
-        return f"{said}; all of the {what} goes through the one {name}."
-    half = int(np.searchsorted(np.cumsum(_shares(circuit)), 0.5)) + 1
-    return (
-        f"{said}; of {len(circuit.parts):,} {_noun(circuit, 2)} the largest carries "
-        f"{percent(share)} of the {what}, and {half:,} {_verb(half)} half of it."
+        return f"{said}; there is only one {name}, which carries all of the {what}."
+    said += (
+        f"; the largest of {len(circuit.parts):,} {_noun(circuit, 2)} carries {percent(share)} "
+        f"of the {what}"
     )
-
-
-def _verb(count: int) -> str:
-    return "carries" if count == 1 else "carry"
+    half = int(np.searchsorted(np.cumsum(_shares(circuit)), 0.5)) + 1
+    return f"{said}, the {half:,} largest carry half of it." if half > 1 else f"{said}."
 
 
 def _what(circuit: CircuitFacts) -> str:
-    """What parts are measured by: the flow of rows, or weights where there are no rows."""
+    """Return what measures parts: the flow of rows, or weights where there are no rows."""
     return "weight" if circuit.parts[0].share is None else "flow"
 
 
@@ -68,22 +65,22 @@ def _layers(circuit: CircuitFacts) -> Html:
     labels = [str(r["layer"]) for r in layers]
     title = f"Nodes per layer: {len(layers)} layers, leaves are layer 1. The numbers follow."
     rows = [(r["layer"], *(f"{r[k]:,}" for _, k in KINDS), f"{r['edges']:,}") for r in layers]
-    head = ["layer", "sums", "products", "leaves", "edges down"]
+    head = ["layer", "sums", "products", "leaves", "edges to children"]
     return el(
         "div",
         subheading("Nodes by layer"),
         legend([(f"box {class_}", kind) for class_, kind in KINDS]),
         figure(
             columns_chart(title, labels, stacks, "layer", "nodes", log=True),
-            "Layer 1 holds the leaves, the last one the topmost node. Heights go by the logarithm; "
-            "colours are shares of a bar.",
+            "Layer 1 holds the leaves, the last layer the root. The height of a bar is on a log "
+            "scale; its colours divide it by share.",
             table(head, rows, caption="Nodes by layer and kind"),
         ),
     )
 
 
 def _scopes(facts: Facts) -> Html:
-    """Inner nodes by the number of columns below them, in bins that double."""
+    """Return inner nodes by the size of their scopes, in bins whose width doubles."""
     scopes = [r for r in facts.circuit.scopes if r["sums"] or r["products"]]
     width = len(facts.run.model.columns)
     bins: list[tuple[int, int]] = []
@@ -98,7 +95,7 @@ def _scopes(facts: Facts) -> Html:
         return [sum(r[kind] for r in scopes if a <= r["columns"] <= b) for a, b in bins]
 
     stacks = [(class_, kind, values(kind)) for class_, kind in KINDS[:2]]
-    title = "Sums and products by the number of columns below them. The numbers follow."
+    title = "Sums and products by the number of columns in their scope. The numbers follow."
     rows = [
         (label, f"{int(stacks[0][2][i]):,}", f"{int(stacks[1][2][i]):,}")
         for i, label in enumerate(labels)
@@ -108,9 +105,9 @@ def _scopes(facts: Facts) -> Html:
         subheading("Sums and products by scope"),
         legend([(f"box {class_}", kind) for class_, kind in KINDS[:2]]),
         figure(
-            columns_chart(title, labels, stacks, "columns below", "nodes"),
-            "How many columns a node speaks about; a leaf speaks about one.",
-            table(["columns below", "sums", "products"], rows, caption="Nodes by scope"),
+            columns_chart(title, labels, stacks, "columns in scope", "nodes"),
+            "The scope of a node is the set of columns that it describes; a leaf describes one.",
+            table(["columns in scope", "sums", "products"], rows, caption="Nodes by scope"),
         ),
     )
 
@@ -118,7 +115,7 @@ def _scopes(facts: Facts) -> Html:
 def _parts(circuit: CircuitFacts) -> list[Html]:
     if not circuit.parts:
         return []
-    found = [subheading(f"Which {_noun(circuit)} carries how much")]
+    found = [subheading(f"{_what(circuit).capitalize()} by {_noun(circuit)}")]
     shown = circuit.parts[:MOST_BARS]
     shares = _shares(circuit)
     flow = circuit.parts[0].share is not None
@@ -159,66 +156,68 @@ def _parts(circuit: CircuitFacts) -> list[Html]:
         "shared nodes",
     ]
     numbers = table(
-        head, rows, caption=f"{_noun(circuit, 2).capitalize()} by share of the {_what(circuit)}"
+        head,
+        rows,
+        caption=f"{_noun(circuit, 2).capitalize()} by their share of the {_what(circuit)}",
     )
     found.append(figure(bars_chart(title, bars), _parts_caption(circuit), numbers))
     return found + _common(circuit)
 
 
 def _parts_caption(circuit: CircuitFacts) -> str:
-    said = "Numbered by their share. "
-    few = cut_to(LISTED, len(circuit.parts), f"{_noun(circuit, 2)} the {LISTED} largest")
+    said = f"{_noun(circuit, 2).capitalize()} are numbered by their share. "
+    few = cut_to(f"the {LISTED} largest", LISTED, len(circuit.parts), _noun(circuit, 2))
     said += f"{few} " if few else ""
     if circuit.are_components:
-        said += "Each is a component of the forest. "
+        said += "Each of them is a component of the forest. "
     elif circuit.components is not None:
         own = counted(len(circuit.parts), "branch", "branches")
         why = (
-            "a component that begins with a sum is merged into the topmost one, and a model does "
-            "not keep which branches were its"
+            "a component whose root is a sum is merged into the root of the model, which does not "
+            "record which branches belonged to it"
         )
         if circuit.pruned:
-            why = "edges were dropped, and a model does not keep what is left of which component"
+            why = "edges were dropped, and a model does not record the component of the others"
         elif len(circuit.parts) < circuit.components:
-            why = "there are fewer branches than components, so not every one is a branch"
+            why = "with fewer branches than components, the two cannot be matched"
         forest = counted(circuit.components, "component")
-        said += f"The topmost sum has {own}, the recipe's forest {forest}: {why}. "
+        said += f"The root has {own}, the forest of the recipe {forest}: {why}. "
     if circuit.parts[0].share is not None:
-        said += "A bar is the expected share of training rows, the stroke the weight. "
+        said += "A bar is the expected share of the training rows; the stroke is the weight. "
     if circuit.rows < circuit.all_rows:
-        said += f"Counted over {circuit.rows:,} of {circuit.all_rows:,} rows, drawn at random."
+        said += f"Computed from {circuit.rows:,} of {circuit.all_rows:,} rows, drawn at random."
     return said.strip()
 
 
 def _common(circuit: CircuitFacts) -> list[Html]:
-    """What parts have in common. Who a shared node was made for is not known, so not said."""
+    """Return what parts share. A model does not record which part a shared node was made for."""
     found = circuit.sharing
     if found is None or len(circuit.parts) < 2:
         return []
     name, names = _noun(circuit), _noun(circuit, 2)
-    heading = subheading(f"What {names} have in common")
+    heading = subheading(f"Nodes that {names} share")
     if not found.edges:
         why = "the recipe draws no links"
         if circuit.draws_links:
-            why = "links of the recipe, if it drew any, are copies or within a branch"
+            why = "if the recipe drew links, they are copies or stay within a branch"
         elif circuit.draws_links is None:
-            why = "whether links were drawn is not known"
+            why = "whether the recipe drew links is unknown"
         return [heading, el("p", f"No node is used by two {names}: {why}.")]
     lead = counted(found.edges, "edge") + (" leads" if found.edges == 1 else " lead")
     if circuit.draws_links is False:
         said = (
-            f"The recipe draws no links. {lead} to nodes that {names} have in common, since what "
-            "is equal in a finished model is kept once."
+            f"The recipe draws no links. {lead} to nodes that several {names} use, because a "
+            "finished model keeps equal nodes only once."
         )
         return [heading, el("p", said)]
     i, j = found.most
     one, other = (int(found.shown[k]) + 1 for k in sorted((i, j)))
     sharers = int((found.partners > 0).sum())
     said = (
-        f"{lead} from what one {name} has alone into what several use. {sharers:,} of "
+        f"{lead} from nodes of a single {name} to nodes that several use. {sharers:,} of "
         f"{len(circuit.parts):,} {names} share nodes; {name} {int(found.partners.argmax()) + 1} "
-        f"does so with most others, {int(found.partners.max()):,}. {names.capitalize()} {one} and "
-        f"{other} have most in common: {counted(int(found.nodes[i, j]), 'node')}"
+        f"shares with the most others ({int(found.partners.max()):,}). {names.capitalize()} {one} "
+        f"and {other} have most in common: {counted(int(found.nodes[i, j]), 'node')}"
     )
     by_flow = bool(np.nan_to_num(found.cells).any())
     if by_flow:
@@ -227,14 +226,14 @@ def _common(circuit: CircuitFacts) -> list[Html]:
 
 
 def _common_matrix(circuit: CircuitFacts, found: Sharing, by_flow: bool) -> list[Html]:
-    """Every two of the parts that share most."""
+    """Return a matrix over pairs of the parts that share most."""
     name, names = _noun(circuit), _noun(circuit, 2)
     values = found.cells if by_flow else found.nodes.astype(float)
     n, top = len(values), float(values.max())
     labels = [str(k + 1) for k in found.shown.tolist()]
     drawn = np.where(np.eye(n, dtype=bool), np.nan, values)
-    what = "cells that both explain by the same nodes" if by_flow else "nodes that both use"
-    title = f"For every two {names}, {what}; the same on both sides of the diagonal."
+    what = "cells that shared nodes explain" if by_flow else "nodes that both use"
+    title = f"For each pair of {names}, {what}; symmetric about the diagonal."
     square = el("div", matrix(title, drawn, labels, top, sides=(name, name)), class_="plot square")
     above = np.triu_indices(n, k=1)
     order = np.argsort(-values[above], kind="stable")[:50]
@@ -247,13 +246,14 @@ def _common_matrix(circuit: CircuitFacts, found: Sharing, by_flow: bool) -> list
         )
         for a, b in pairs
     ]
-    numbers = table([names, "nodes", "cells"], rows, caption=f"What two {names} have in common")
-    caption = f"Nodes that two {names} both use, leaves that nothing is learned about left out."
+    numbers = table([names, "nodes", "cells"], rows, caption=f"Nodes that two {names} share")
+    caption = f"Number of nodes that two {names} share, without leaves that have no parameters."
     if by_flow:
         caption = (
-            f"For every two {names}, the share of all cells of the training rows that nodes which "
-            f"both use explain, whichever {name} the flow comes by. A node that three use counts "
-            "for each two of them, so the numbers do not add up to a whole."
+            f"For each pair of {names}, the share of all cells of the training rows that is "
+            f"explained by nodes which both use, no matter which {name} the flow passes through. A "
+            f"node that three {names} use counts for each pair, so the shares do not add up to "
+            "100 %."
         )
     if n < len(circuit.parts):
         caption += f" The {n} {names} that share most are shown."

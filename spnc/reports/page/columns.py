@@ -1,4 +1,4 @@
-"""How often each column's states come: observed and modelled."""
+"""Shares of the states of each column, in the rows and in the model."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from spnc.reports.facts.columns import ColumnFit, ColumnsFit
 from spnc.reports.facts.gather import Facts
 from spnc.reports.page.html import Html, brief, el, label, number, percent, shortened
 from spnc.reports.page.matrix import shades
-from spnc.reports.page.parts import Section, TableCell, legend, table
+from spnc.reports.page.parts import Section, TableCell, cut_to, legend, table
 from spnc.reports.page.summary import words
 
-MOST = 2000  # columns in the table, the worst ones
+MOST = 2000  # columns in the table
 BARS = 24  # states that a small picture has room for
 
 
 def section(facts: Facts) -> Section | None:
-    """A sortable table with a small picture per column."""
+    """Return a sortable table with a small chart per column."""
     fit = facts.columns
     if fit is None or facts.rows is None:
         return None
@@ -41,14 +41,12 @@ def section(facts: Facts) -> Section | None:
         words(judged),
         "difference",
         *(words(name) for name in others),
-        "divergence, nats",
+        "KL divergence, nats",
         "beyond chance",
         *(["missing"] if missing else []),
     ]
-    caption = f"Shares of states, worst first by divergence of {words(judged)} rows from the model"
-    note = None
-    if len(ordered) > MOST:
-        note = f"The {MOST:,} of {len(ordered):,} columns that fit worst are listed."
+    caption = f"Shares of states, largest divergence of {words(judged)} rows from the model first"
+    note = cut_to(f"the {MOST:,} worst", MOST, len(ordered), "columns")
     body = el(
         "div",
         _as_pictures(facts, judged) if facts.shape is not None else None,
@@ -56,15 +54,19 @@ def section(facts: Facts) -> Section | None:
         table(head, rows, caption=caption, left=2, sortable=True),
         el(
             "p",
-            "A column is beyond chance if a likelihood-ratio test says so, at a level of 5 % over "
-            "all columns together; rare states are put together for it. The divergence is "
-            "Kullback and Leibler’s, of the rows’ shares from the model’s. "
-            + ("The state shown is the one that adds most to it; of two, state 1. " if many else "")
-            + (f"Of more than {BARS} states the pictures have the largest." if cut else ""),
+            "“Beyond chance” is the result of a likelihood-ratio test at a level of 5 % over all "
+            "columns together, with rare states merged. The divergence is the Kullback–Leibler "
+            "divergence of the shares in the rows from those in the model. "
+            + (
+                "The state shown is the one that adds most to it; for a binary column, state 1. "
+                if many
+                else ""
+            )
+            + (f"Charts show at most {BARS} states, the largest." if cut else ""),
             class_="note",
         ),
     )
-    return Section("columns", "Column by column", _finding(fit, judged), body, note)
+    return Section("columns", "Columns", _finding(fit, judged), body, note)
 
 
 def _finding(fit: ColumnsFit, judged: str) -> str:
@@ -72,24 +74,23 @@ def _finding(fit: ColumnsFit, judged: str) -> str:
     worst = max(fit.columns, key=lambda c: c.observed[judged].divergence)
     total = counted(len(fit.columns), "column")
     if len(fit.columns) == 1:
-        how = "beyond" if off else "no more than by"
-        said = f"The {words(judged)} rows differ from the model {how} chance"
-    elif not off:
-        said = f"In none of {total} do {words(judged)} rows differ from the model beyond chance"
+        how = "differ" if off else "do not differ"
+        said = f"The {words(judged)} rows {how} from the model beyond chance"
     else:
-        said = (
-            f"In {len(off):,} of {total} {words(judged)} rows differ from the model beyond chance"
-        )
+        who = f"{len(off):,} of {total} {'differs' if len(off) == 1 else 'differ'}"
+        who = who if off else f"None of {total} differs"
+        said = f"{who} from the model beyond chance in the {words(judged)} rows"
     state = furthest(worst, judged)
     seen, own = worst.observed[judged].frequencies[state], float(worst.model[state])
     return (
-        f"{said}; furthest off is {shortened(worst.column.name, 40)}, whose state {state} has "
-        f"{percent(float(seen))} of the rows and {percent(own)} in the model."
+        f"{said}; the largest divergence is that of {shortened(worst.column.name, 40)}, whose "
+        f"state {state} has a share of {percent(float(seen))} in the rows and {percent(own)} in "
+        "the model."
     )
 
 
 def furthest(column: ColumnFit, split: str) -> int:
-    """The state that adds most to the divergence, an impossible one first; 1 of a binary column."""
+    """Return the state that adds most to the divergence: an impossible one first; 1 if binary."""
     if column.column.states == 2:
         return 1
     seen = np.nan_to_num(column.observed[split].frequencies)
@@ -101,7 +102,7 @@ def furthest(column: ColumnFit, split: str) -> int:
 
 
 def _as_pictures(facts: Facts, judged: str) -> Html:
-    """The mean state of every pixel: in the rows, in the model, and how far they are apart."""
+    """Return the mean state of every pixel: in the rows, in the model, and their difference."""
     assert facts.columns is not None
     assert facts.shape is not None
     fits = facts.columns.columns
@@ -154,7 +155,7 @@ def _row(
 
 
 def _picture(column: ColumnFit, split: str) -> Html:
-    """A bar for each state, and a stroke where the model stands; for two states, of state 1."""
+    """Return a bar for each state and a stroke for the model; of a binary column, for state 1."""
     seen, model = column.observed[split].frequencies, column.model
     states = list(range(column.column.states)) if column.column.states > 2 else [1]
     which = ""

@@ -11,14 +11,14 @@ from spnc.reports.page.html import Html, data, el, joined, number
 from spnc.reports.page.parts import Section, cut_to, figure, legend, table
 from spnc.reports.plots.learning_curve import limits
 
-_MOST = 400  # lines in the table of numbers
+_MOST = 400  # rows in the table of numbers
 
 
 def section(facts: Facts) -> Section:
-    """The curves, which the script of the page lets a reader zoom into."""
+    """Return the curves; the script of the page lets a reader zoom in."""
     history, metrics = facts.run.history, facts.run.metrics
     if len(history.iterations) == 1:
-        words = "The parameters are as the learner left them: no iteration followed."
+        words = "The learner set all parameters; training had no iterations."
         return Section("curves", "Learning curve", words, _numbers(facts))
     second = _second_fit(metrics)
     series = [("train", "training rows", history.train)]
@@ -49,8 +49,8 @@ def section(facts: Facts) -> Section:
             el("button", "Whole curve", type="button", class_="reset", hidden=True),
             el(
                 "span",
-                "To zoom, drag across the picture, or turn the wheel with Ctrl held down or after "
-                "a click on it; arrow keys move from one iteration to the next.",
+                "Zoom by dragging across the chart, or with the mouse wheel while holding Ctrl or "
+                "after clicking the chart. The arrow keys step through the iterations.",
                 class_="hint needs-script",
             ),
             class_="tools",
@@ -58,18 +58,18 @@ def section(facts: Facts) -> Section:
         class_="plot curves",
         tabindex="0",
         role="group",
-        aria_label="Learning curve; arrow keys read it iteration by iteration",
+        aria_label="Learning curve; arrow keys step through the iterations",
         data_source="curves-data",
     )
     marks = [("line train", "training rows"), ("line valid", "validation rows")][: len(series)]
     if kept is not None:
-        marks.append(("ring valid" if history.valid else "ring train", "the parameters kept"))
+        marks.append(("ring valid" if history.valid else "ring train", "parameters kept"))
     body = joined(
         legend(marks),
         figure(
             picture,
             "Average log-likelihood in nats by iteration."
-            + (" The first iterations lie below the picture." if _cut(facts, low) else ""),
+            + (" The first iterations are below the visible range." if _cut(facts, low) else ""),
             _numbers(facts),
         ),
         data("curves-data", about),
@@ -85,7 +85,7 @@ def _drawn(frame: Frame, facts: Facts, kept: int | None, second: int | None) -> 
             "rect",
             x=frame.left,
             y=0,
-            width=frame.width - frame.left - frame.right + 10,  # the mark may stand at the end
+            width=frame.width - frame.left - frame.right + 10,  # room for the last mark
             height=frame.height - frame.bottom,
         ),
         id="curves-inside",
@@ -118,25 +118,25 @@ def _finding(facts: Facts, second: int | None) -> str:
     train = history.train[at]
     if history.valid and optimizer["kept"] != "last":
         gap = train - history.valid[at]
-        where = "there training rows are" if kept < last else "training rows are"
-        more = f"{number(gap)} nats better" if gap > 0 else "no better"
+        better = f"{number(gap)} nats better" if gap > 0 else "no better"
+        more = f"training rows are {better}" + (" there" if kept < last else "")
         if kept < last and at == 0:
-            said = f"Validation never improved on the start in {last:,} iterations; {where} {more}"
+            said = f"Validation never improved on its start in {last:,} iterations; {more}"
         elif kept < last:
-            said = f"Validation stopped improving at iteration {kept:,} of {last:,}; {where} {more}"
+            said = f"Validation stopped improving at iteration {kept:,} of {last:,}; {more}"
         else:
             said = (
                 f"Validation was still improving when training ended at iteration {last:,} "
-                f"({_why(optimizer['stopped'])}); {where} {more}"
+                f"({_why(optimizer['stopped'])}); {more}"
             )
     else:
         start = history.train[0]
         went = "fell" if train < start else "rose"
         said = (
-            f"Training rows {went} from {number(start)} to {number(train)} nats in "
-            f"{last:,} iterations ({_why(optimizer['stopped'])})"
+            f"The log-likelihood of training rows {went} from {number(start)} to {number(train)} "
+            f"nats in {last:,} iterations ({_why(optimizer['stopped'])})"
         )
-        said += "" if history.valid else "; there were no validation rows to observer"
+        said += "" if history.valid else "; there are no validation rows"
     return f"{said}. {_pruned(facts)}" if second is not None else f"{said}."
 
 
@@ -145,13 +145,13 @@ def _pruned(facts: Facts) -> str:
     edges, kept = prune["edges"], prune["kept"]
     smaller = f"{edges['before']:,} to {edges['after']:,} edges"
     if kept == "pruned":
-        return f"The dotted line is where the circuit was pruned from {smaller} and fitted again."
+        return f"At the dotted line the circuit was pruned from {smaller} and trained again."
     why = "made rows impossible" if _lost_rows(prune["fits"]) else "did worse"
-    return f"Pruning from {smaller}, after the dotted line, {why} and was taken back."
+    return f"Pruning from {smaller} (after the dotted line) {why} and was undone."
 
 
 def _lost_rows(fits: list[dict[str, Any]]) -> bool:
-    """Whether a pruned circuit that was not kept was no worse: then it had impossible rows."""
+    """Whether impossible rows are why a pruned circuit was not kept: its averages were no worse."""
     before, after = ((f.get("valid"), f.get("train")) for f in fits)
     for old, new in zip(before, after, strict=True):
         if isinstance(old, int | float) and isinstance(new, int | float):
@@ -160,11 +160,11 @@ def _lost_rows(fits: list[dict[str, Any]]) -> bool:
 
 
 def _why(stopped: str) -> str:
-    return f"ended by {stopped.replace('_', ' ')}"
+    return f"stopped by {stopped.replace('_', ' ')}"
 
 
 def _second_fit(metrics: dict[str, Any]) -> int | None:
-    """The iteration with which the fit after pruning begins."""
+    """Return the first iteration after pruning; None if there was no pruning."""
     fits = metrics.get("prune", {}).get("fits", [])
     return int(fits[0]["iterations"]) + 1 if len(fits) == 2 else None
 
@@ -188,8 +188,8 @@ def _numbers(facts: Facts) -> Html:
     ]
     head = ["iteration", "training rows", *(["validation rows"] if history.valid else [])]
     marked = [k for k, i in enumerate(chosen) if i == history.kept]
-    caption = "Average log-likelihood by iteration, in nats; the one kept is marked"
-    few = cut_to(len(chosen), count, f"iterations {len(chosen)}")
+    caption = "Average log-likelihood by iteration, in nats; the iteration kept is marked"
+    few = cut_to(f"{len(chosen)}", len(chosen), count, "iterations")
     caption += f". {few}" if few else ""
     return table(head, rows, caption=caption, marked=marked)
 

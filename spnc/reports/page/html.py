@@ -1,4 +1,4 @@
-"""HTML that cannot be broken by what is in it: everything is escaped unless it is `Html`."""
+"""HTML elements and numbers as text; every text is escaped unless it is `Html`."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
 
 
 class Html(str):
-    """A text that is HTML already."""
+    """A text that is already HTML, so it is not escaped again."""
 
     __slots__ = ()
 
 
 def el(tag: str, *children: object, **attributes: object) -> Html:
-    """An element. Children are elements, texts, or lists of these; None is left out.
+    """Return an element. Children are elements, texts, or lists of these; None is left out.
 
     An attribute's name may end in `_` (`class_`), and an `_` inside it becomes `-`. One that is
     None or False is left out, one that is True has no value.
@@ -59,7 +59,7 @@ def el(tag: str, *children: object, **attributes: object) -> Html:
 
 
 def joined(*children: object) -> Html:
-    """Elements and texts one after the other."""
+    """Return elements and texts one after the other."""
     return Html("".join(_pieces(children)))
 
 
@@ -76,7 +76,7 @@ def _pieces(children: Iterable[object]) -> Iterable[str]:
 
 
 def shown(value: object) -> str:
-    """A text in which nothing is hidden, or a number as coordinates want it: short."""
+    """Return a text with hidden characters made visible, or a short number for coordinates."""
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".") if math.isfinite(value) else "0"
     return visible(str(value), keep="\n\t")
@@ -114,7 +114,7 @@ def label(name: str, limit: int = 60) -> Html:
 
 
 def data(name: str, content: Any) -> Html:
-    """Data for the script of the page. Nothing in it can end the element that holds it."""
+    """Return data for the script of the page; no value can close the element that holds it."""
     text = json.dumps(_visible(content), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return Html(f'<script type="application/json" id="{escape(name)}">{text}</script>')
@@ -128,11 +128,11 @@ def _visible(content: Any) -> Any:
     return [_visible(value) for value in content] if isinstance(content, list) else content
 
 
-# ---- numbers as people read them -----------------------------------------------------------------
+# ---- numbers for readers -----------------------------------------------------------------
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A number with so many decimals, a true minus sign, and words for what is none."""
+    """Return a number with this many decimals and a true minus sign; `–` for None and NaN."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -144,10 +144,10 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def brief(value: float | None, digits: int = 3) -> str:
-    """A number with so many significant digits."""
+    """Return a number with this many significant digits."""
     if value is None or not math.isfinite(value):
         return number(value)
-    if abs(value) < 1e-12:  # what is left over by rounding
+    if abs(value) < 1e-12:  # left over by rounding
         return "0"
     if value != 0.0 and (abs(value) < 1e-4 or abs(value) >= 1e6):
         return f"{value:.{digits - 1}e}".replace("-", "\N{MINUS SIGN}")
@@ -156,14 +156,14 @@ def brief(value: float | None, digits: int = 3) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share in percent."""
+    """Return a share in percent."""
     return "–" if share is None or math.isnan(share) else f"{100 * share:.{digits}f}\u202f%"
 
 
 def chance(log_probability: float | None) -> str:
-    """A probability from its logarithm, such as `1 in 380` where it is small.
+    """Return a probability, given by its logarithm, in words.
 
-    Of one that is very small, the power of ten is said.
+    Small ones read `1 in 380`, very small ones `less than 1 in 10¹⁷`.
     """
     if log_probability is None or math.isnan(log_probability):
         return "–"
@@ -179,5 +179,5 @@ def chance(log_probability: float | None) -> str:
 
 
 def exp(value: float) -> float:
-    """e to this power; infinity where that is too large for a number."""
+    """Return e to this power; infinity if that overflows."""
     return math.exp(value) if value < 709.0 else math.inf

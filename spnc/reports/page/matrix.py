@@ -1,4 +1,4 @@
-"""Square matrices as shades, and rows as pictures of pixels."""
+"""Matrices as shades of colour, and rows as pictures of pixels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from spnc.reports.page.charts import Frame, svg
 from spnc.reports.page.html import Html, brief, el, shortened
 
 SHADES = 16  # as the CSS has them, --q0 to --q15
-NAMED = 40  # so many lines have room for their names
-LETTERS, LETTER = 14, 9.0  # of a name at most, and the units that one takes on a small screen
+NAMED = 40  # columns; with more, there is no room for their names
+LETTERS = 14  # of a name, at most
+LETTER = 9.0  # width of a letter on a small screen, in units of the chart
 
 
 def _levels(values: Floats, top: float) -> Floats:
-    """Which shade stands for each value; they go by the square root, as in `spnc plot mi`."""
+    """Return the shade of each value, on a square-root scale as in `spnc plot mi`."""
     share = np.sqrt(np.clip(values / (top or 1.0), 0.0, 1.0))
     found: Floats = np.minimum(np.floor(share * SHADES), SHADES - 1)
     return found
@@ -28,7 +29,7 @@ def _levels(values: Floats, top: float) -> Floats:
 def matrix(
     title: str, values: Floats, names: Sequence[str], top: float, *, sides: tuple[str, str]
 ) -> Html:
-    """A square of shades; NaN is left out. `sides` name the lines and the columns."""
+    """Return a square of shades; NaN stays blank. `sides` name the rows and the columns."""
     n = len(values)
     named = n <= NAMED
     left = 24.0 + (
@@ -91,14 +92,14 @@ def _sides(sides: tuple[str, str], left: float, size: float, frame: Frame) -> Ht
 
 
 def scale(top: float, unit: str) -> Html:
-    """What the shades mean, in one line."""
+    """Return a legend of the shades in one line."""
     swatches = [
         el("rect", x=i * 12, y=0, width=12, height=12, class_=f"q{i}") for i in range(SHADES)
     ]
     picture = el(
         "svg", swatches, viewBox="0 0 192 12",
         preserveAspectRatio="none", role="img", class_="scale",
-        aria_label=f"shades from 0 to {brief(top)} {unit}, by the square root",
+        aria_label=f"shades from 0 to {brief(top)} {unit}, on a square-root scale",
     )  # fmt: skip
     return el("p", "0 ", picture, f" {brief(top)} {unit}", class_="legend")
 
@@ -106,7 +107,7 @@ def scale(top: float, unit: str) -> Html:
 def picture(
     values: Floats, shape: Shape, states: int, title: str, surprise: Floats | None = None
 ) -> Html:
-    """A row as an image: state 0 is paper, the last is ink; surprising pixels are ringed."""
+    """Return a row as an image, darker for higher states; rings mark the most surprising pixels."""
     flat = np.full(shape.height * shape.width, np.nan)
     flat[shape.places] = values
     grid = flat.reshape(shape.height, shape.width)
@@ -131,7 +132,7 @@ def picture(
 
 
 def shades(values: Floats, shape: Shape, top: float, title: str) -> Html:
-    """A number for each pixel as an image of shades, up to `top`; these go evenly."""
+    """Return a number for each pixel as an image of shades, on a linear scale up to `top`."""
     flat = np.zeros(shape.height * shape.width)
     flat[shape.places] = np.clip(values / (top or 1.0), 0.0, 1.0)
     level = np.minimum(np.floor(flat * SHADES), SHADES - 1).reshape(shape.height, shape.width)
@@ -141,7 +142,7 @@ def shades(values: Floats, shape: Shape, top: float, title: str) -> Html:
 
 
 def strips(values: Floats, states: Sequence[int], title: str) -> Html:
-    """Rows below one another, a cell for each column: paper for state 0, ink for the last."""
+    """Return rows below one another, one cell per column, darker for higher states."""
     rows, columns = values.shape
     share = values / np.maximum(1, np.array(states) - 1)
     drawn = []
@@ -157,7 +158,7 @@ def strips(values: Floats, states: Sequence[int], title: str) -> Html:
 
 
 def _runs(cells: Floats) -> str:
-    """The cells that are true as one path, neighbours in a line joined."""
+    """Return the true cells as one SVG path, with neighbours in a line joined."""
     parts = []
     for y, line in enumerate(np.asarray(cells, dtype=np.int8)):
         change = np.flatnonzero(np.diff(np.concatenate([[0], line, [0]])))

@@ -1,4 +1,4 @@
-"""Where the run came from: recipe, data, versions, and where the time went."""
+"""What reproduces the run: recipe, data, versions; and the time of each stage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _IN_WORDS = {
 
 
 def section(found: Facts) -> Section:
-    """The lock file, ready to copy, and the seconds of every stage."""
+    """Return the lock file, ready to copy, and the seconds of every stage."""
     run = found.run
     metrics, provenance = run.metrics, run.model.provenance
     seconds = {k: float(v) for k, v in metrics["seconds"].items() if k != "total"}
@@ -44,7 +44,7 @@ def section(found: Facts) -> Section:
     rows = [(b.label, f"{b.value:.3f}", percent(b.value / total)) for b in bars]
     numbers = table(["stage", "seconds", "share"], rows, caption="Seconds by stage")
     searched = "search" in metrics
-    spent = "Of the chosen try; what it has in common with an earlier one was there already."
+    spent = "Times of the chosen try, without the stages that it shares with an earlier try."
     known = [
         ("data", run.recipe.data.source or "files" if run.recipe is not None else "–"),
         ("SHA-256 of the data", el("code", str(provenance.get("data", "–")))),
@@ -55,7 +55,7 @@ def section(found: Facts) -> Section:
     ]
     body = joined(
         facts(known),
-        subheading("The recipe, with every default"),
+        subheading("The recipe, with all defaults"),
         el(
             "div",
             el("button", "Copy", type="button", class_="copy", hidden=True),
@@ -64,11 +64,11 @@ def section(found: Facts) -> Section:
         ),
         el(
             "p",
-            "Save it as a spec beside the run’s files, or train from the run folder itself: ",
+            "Save it as a spec next to the files of the run, or train from the run folder itself: ",
             el("code", "spnc train recipe.lock.yaml --out another"),
             class_="note",
         ),
-        subheading("Where the time went"),
+        subheading("Time by stage"),
         figure(
             bars_chart("Seconds by stage. The numbers follow.", bars),
             spent if searched else "",
@@ -77,13 +77,13 @@ def section(found: Facts) -> Section:
         if bars
         else None,
     )
-    words = "The recipe below, on the same data, gives the same model again"
-    if searched:  # tries share what they can, so the seconds are not those of one training
-        words += ", without searching"
+    words = "The recipe below reproduces the model from the same data"
+    if searched:  # tries share stages, so the seconds are not those of one training
+        words += ", without the search"
         longest = None
     else:
         words += f" in {duration(total)}"
     if longest is not None:
         share = percent(seconds[longest] / total, 0)
         words += f", {share} of it for {_IN_WORDS.get(longest, longest)}"
-    return Section("origin", "Can it be repeated?", words + ".", body)
+    return Section("origin", "Reproducing the run", words + ".", body)

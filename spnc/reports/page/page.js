@@ -1,5 +1,5 @@
-// What the page does beyond showing: themes, sorting, reading and zooming pictures, copying.
-// Everything is on the page without it.
+// Interaction: themes, sorting tables, reading and zooming charts, copying the recipe.
+// The page shows everything without this script.
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -35,7 +35,7 @@
   system.addEventListener("change", label);
   label();
 
-  // ---- where the reader is ----
+  // ---- mark the current section in the navigation ----
   const links = new Map(all("nav a").map((a) => [a.getAttribute("href").slice(1), a]));
   if ("IntersectionObserver" in window) {
     const seen = new Set();
@@ -83,7 +83,7 @@
     });
   }
 
-  // ---- what is under the pointer ----
+  // ---- tooltips ----
   const tip = document.querySelector(".tip");
   document.addEventListener("pointermove", (event) => {
     const on = event.target.closest ? event.target.closest("[data-tip]") : null;
@@ -98,7 +98,7 @@
   });
   document.addEventListener("pointerleave", () => { tip.hidden = true; });
 
-  // ---- frames that scroll can be reached by keyboard; the others are no stop on the way ----
+  // ---- frames that scroll can be focused by keyboard; the others are skipped ----
   if ("ResizeObserver" in window) {
     const frames = new ResizeObserver((entries) => {
       for (const { target } of entries) {
@@ -207,8 +207,8 @@
         (source.x[at] === source.kept ? " (kept)" : "");
       draw();
     };
-    const least = Math.min(2, home.x1 - home.x0);  // so that two iterations are named
-    const zoom = (x0, x1) => {  // answers whether that changed anything
+    const least = Math.min(2, home.x1 - home.x0);  // so that at least two iterations are labelled
+    const zoom = (x0, x1) => {  // returns whether the view changed
       x0 = Math.max(home.x0, x0);
       x1 = Math.min(home.x1, x1);
       if (x1 - x0 < least) {
@@ -262,7 +262,7 @@
     svg.addEventListener("pointerleave", () => { if (from === null) read(null); });
     svg.addEventListener("dblclick", () => zoom(home.x0, home.x1));
     svg.addEventListener("wheel", (event) => {
-      // The wheel is for the page, unless it is asked to be for the picture, and has an effect.
+      // The wheel scrolls the page, unless Ctrl is held or the chart has focus, and zooming is possible.
       if (!event.deltaY || !(event.ctrlKey || event.metaKey || document.activeElement === box)) return;
       const span = view.x1 - view.x0;
       const wanted = span * (event.deltaY < 0 ? 0.8 : 1.25);

@@ -1,4 +1,4 @@
-"""What every two columns say about each other: data below the diagonal, model above."""
+"""Mutual information of pairs of columns: data below the diagonal, model above it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from spnc.reports.page.html import Html, brief, data, el, joined, label, number,
 from spnc.reports.page.matrix import NAMED, matrix, scale
 from spnc.reports.page.parts import Section, figure, subheading, table
 
-NOTHING = 1e-9  # nats: a correlation of so little is one of rounding
+NOTHING = 1e-9  # nats; with less mutual information, a correlation would be of rounding errors
 
 
 def section(facts: Facts) -> Section | None:
-    """The matrix, and the pairs that are strongest and furthest apart."""
+    """Return the matrix, the strongest pairs, and those with the largest differences."""
     pairs = facts.pairs
     if pairs is None:
         return None
@@ -30,17 +30,17 @@ def section(facts: Facts) -> Section | None:
         "div",
         el("output", class_="readout", aria_live="polite"),
         matrix(
-            f"Mutual information of every two columns. {words}",
+            f"Mutual information of pairs of columns. {words}",
             drawn,
             pairs.names,
             top,
             sides=("below the diagonal: data", "above the diagonal: model"),
         ),
-        el("p", el("span", "Arrow keys move from cell to cell.", class_="hint needs-script")),
+        el("p", el("span", "The arrow keys move from cell to cell.", class_="hint needs-script")),
         class_="plot square pairs",
         tabindex="0",
         role="group",
-        aria_label="Mutual information; arrow keys read it cell by cell",
+        aria_label="Mutual information; arrow keys move from cell to cell",
         data_source="pairs-data",
     )
     about = {
@@ -49,40 +49,43 @@ def section(facts: Facts) -> Section | None:
         "model": _upper(pairs.model),
     }
     caption = (
-        "Mutual information in nats; shades go by the square root. Where the model has learned "
-        "what the data shows, the picture is the same on both sides of the diagonal."
+        "Mutual information in nats, on a square-root scale. If the model has learned all "
+        "pairwise dependences of the data, the matrix is symmetric."
     )
     if pairs.by_chance > 0.0:
         caption += (
-            f" In {pairs.rows:,} rows of independent columns, chance alone would make it "
-            f"{brief(pairs.by_chance)} on average."
+            f" In {pairs.rows:,} rows of independent columns it would be "
+            f"{brief(pairs.by_chance)} on average, by chance alone."
         )
     if pairs.columns > n:
         caption += f" The {n} of {pairs.columns:,} columns with the strongest pairs are shown."
     if n > NAMED:
         caption += " Numbers at the axes count the columns shown, from one."
     if pairs.rows < pairs.all_rows:
-        caption += f" The data's values are from {pairs.rows:,} of {pairs.all_rows:,} rows."
+        caption += f" The values of the data are from {pairs.rows:,} of {pairs.all_rows:,} rows."
     body = joined(
         scale(top, "nats"),
         figure(picture, caption),
         _tables(pairs),
         data("pairs-data", about),
     )
-    return Section("pairs", "What it knows of pairs of columns", words, body)
+    return Section("pairs", "Pairs of columns", words, body)
 
 
 def _finding(pairs: Pairs) -> str:
     summary = pairs.summary
     kept = summary["mean_model"] / summary["mean_empirical"] if summary["mean_empirical"] else None
     if kept is None:
-        return "In the data no column says anything about another."
-    who, more = "On average two columns", ""
+        return "In the data, no two columns depend on each other."
+    who, more = "The average mutual information of two columns is", ""
     if pairs.columns > len(pairs.names):
-        who = f"Among the {len(pairs.names)} columns with the strongest pairs, two on average"
-        more = f" (of all {pairs.columns:,} columns {brief(pairs.mean_of_all)})"
+        who = (
+            f"Among the {len(pairs.names)} columns with the strongest pairs, the average mutual "
+            "information of two is"
+        )
+        more = f" (among all {pairs.columns:,} columns {brief(pairs.mean_of_all)})"
     said = (
-        f"{who} share {brief(summary['mean_empirical'])} nats in the data{more} and "
+        f"{who} {brief(summary['mean_empirical'])} nats in the data{more} and "
         f"{brief(summary['mean_model'])} in the model ({percent(kept, 0)})"
     )
     if summary["correlation"] is not None and summary["mean_model"] > NOTHING:
@@ -90,7 +93,7 @@ def _finding(pairs: Pairs) -> str:
     worst = pairs.missed[0]
     names = " and ".join(shortened(pairs.names[i], 40) for i in (worst.first, worst.second))
     doing = "misses most" if worst.model < worst.data else "overstates most"
-    return f"{said}; it {doing} between {names}."
+    return f"{said}; the model {doing} between {names}."
 
 
 def _tables(pairs: Pairs) -> Html:
@@ -99,7 +102,7 @@ def _tables(pairs: Pairs) -> Html:
     return el(
         "div",
         _table(pairs, "Strongest in the data", pairs.strongest),
-        _table(pairs, "Furthest apart", pairs.missed),
+        _table(pairs, "Largest differences", pairs.missed),
         class_="pair",
     )
 
@@ -120,5 +123,5 @@ def _table(pairs: Pairs, title: str, some: Sequence[Pair]) -> Html:
 
 
 def _upper(values: np.ndarray) -> list[float]:
-    """What stands above the diagonal, line by line, in few digits."""
+    """Return the values above the diagonal, line by line, in few digits."""
     return [float(f"{v:.3g}") for v in values[np.triu_indices(len(values), k=1)].tolist()]

@@ -1,4 +1,4 @@
-"""What sections are made of: headings with findings, figures, tables, tiles."""
+"""The building blocks of sections: headings with findings, figures, tables, tiles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MANY_ROWS = 14  # a longer table scrolls in a frame of its own
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page. `finding` is one sentence, which is all that most readers want."""
+    """A section of the page. `finding` sums it up in a sentence, all that most readers want."""
 
     id: str
     title: str
@@ -21,7 +21,7 @@ class Section:
     note: str | None = None
 
     def html(self) -> Html:
-        """The section."""
+        """Return the section as an element."""
         return el(
             "section",
             el("h2", self.title, id=f"{self.id}-title"),
@@ -35,7 +35,7 @@ class Section:
 
 @dataclass(frozen=True)
 class TableCell:
-    """A cell of a table that is sorted by `value`, and shows something else."""
+    """A cell of a table. It shows `shown`; sorting uses `value`."""
 
     shown: object
     value: float | str | None = None
@@ -52,7 +52,11 @@ def table(
     marked: Sequence[int] = (),
     scroll: bool = True,
 ) -> Html:
-    """A table; numbers to the right after the first `left` columns; `marked` rows stand out."""
+    """Return a table in a frame that scrolls if the table is too wide, or long and `scroll` is set.
+
+    The first `left` columns are aligned to the left, the others, numbers, to the right. Rows whose
+    places are in `marked` are highlighted.
+    """
 
     def cell(value: object, i: int) -> Html:
         own = value if isinstance(value, TableCell) else TableCell(value)
@@ -89,23 +93,23 @@ def table(
 def figure(
     plot: Html, caption: object, behind: Html | None = None, *, summary: str = "The numbers"
 ) -> Html:
-    """A picture, what it shows in words, and its numbers folded away."""
+    """Return a picture with a caption, and its numbers in a table that unfolds."""
     details = el("details", el("summary", summary), behind) if behind is not None else None
     return el("figure", plot, el("figcaption", caption), details)
 
 
-def cut_to(shown: int, of: int, which: str) -> str | None:
-    """What to say where a table does not list everything; None if it does."""
-    return f"Of {of:,} {which} are listed." if of > shown else None
+def cut_to(which: str, shown: int, of: int, noun: str) -> str | None:
+    """Return a sentence such as `Only the 20 best of 64 tries are listed.`; None if all are."""
+    return f"Only {which} of {of:,} {noun} are listed." if of > shown else None
 
 
 def subheading(title: str) -> Html:
-    """A heading inside a section."""
+    """Return a heading inside a section."""
     return el("h3", title)
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> Html:
-    """(class of the mark, words) side by side."""
+    """Return a legend; each entry is (CSS class of its mark, words)."""
     return el(
         "p",
         [el("span", el("i", class_=mark), words) for mark, words in entries],
@@ -114,12 +118,12 @@ def legend(entries: Sequence[tuple[str, str]]) -> Html:
 
 
 def facts(entries: Sequence[tuple[str, object]]) -> Html:
-    """Names and values in two columns."""
+    """Return names and values in two columns."""
     return el("dl", [joined(el("dt", name), el("dd", value)) for name, value in entries])
 
 
 def tiles(entries: Sequence[tuple[str, str, str]]) -> Html:
-    """A few large numbers: (what, number, more words)."""
+    """Return a few large numbers; each entry is (what, number, unit or explanation)."""
     return el(
         "ul",
         [

@@ -1,4 +1,4 @@
-"""The rows that the model explains worst, and which of their cells it did not expect."""
+"""The least likely rows, and their least expected cells."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from spnc.reports.page.matrix import picture
 from spnc.reports.page.parts import Section, figure, legend, subheading, table
 from spnc.reports.page.summary import words
 
-LIKELY = math.log(0.5)  # cells that were rather expected are not worth a word
+LIKELY = math.log(0.5)  # cells that are more likely than this are not listed
 
 
 def section(facts: Facts) -> Section | None:
-    """A histogram of all rows, then the worst ones."""
+    """Return a histogram of all rows, then the least likely ones."""
     fit = facts.rows
     if fit is None:
         return None
-    body = [_histogram(fit), subheading("The worst explained rows"), _worst(facts, fit)]
-    return Section("rows", "Where it is bad", _finding(facts, fit), joined(body))
+    body = [_histogram(fit), subheading("The least likely rows"), _worst(facts, fit)]
+    return Section("rows", "Least likely rows", _finding(facts, fit), joined(body))
 
 
 def _finding(facts: Facts, fit: RowsFit) -> str:
@@ -47,8 +47,8 @@ def _finding(facts: Facts, fit: RowsFit) -> str:
         said += f": {where}" if fit.impossible == 1 else f", the first of them {where}"
     else:
         said = (
-            f"Half of the {words(fit.split)} rows lie above {number(fit.median)} nats; "
-            f"the worst explained is {where}, with {number(worst.log_likelihood)}"
+            f"The median {words(fit.split)} row has {number(fit.median)} nats; the least likely is "
+            f"{where} with {number(worst.log_likelihood)} nats"
         )
     if worst.cells:
         cell = worst.cells[0]
@@ -56,7 +56,7 @@ def _finding(facts: Facts, fit: RowsFit) -> str:
         name = shortened(columns[cell.column].name, 40)
         said += f", where {name} = {cell.state} was least expected ({p})"
     if fit.impossible and math.isfinite(fit.median):
-        said += f"; half of all {words(fit.split)} rows lie above {number(fit.median)} nats"
+        said += f"; the median {words(fit.split)} row has {number(fit.median)} nats"
     return said + "."
 
 
@@ -75,11 +75,11 @@ def _histogram(fit: RowsFit) -> Html:
         f"the median {words(fit.split)} row has {number(fit.median)} nats."
     )
     caption = (
-        "Rows by log-likelihood; strokes on the axis are the worst explained rows below. The "
-        "lowest and the highest thousandth may lie outside."
+        "Distribution of the log-likelihoods of rows. The strokes on the axis are the least "
+        "likely rows, listed below. Up to 0.1 % of the rows may lie outside at either end."
     )
     if fit.looked_at < fit.all_rows:
-        caption += f" {fit.looked_at:,} of {fit.all_rows:,} rows were looked at, drawn at random."
+        caption += f" Computed from {fit.looked_at:,} of {fit.all_rows:,} rows, drawn at random."
     edges = fit.edges.tolist()
     wide = edges[1] - edges[0]
     rows = [
@@ -89,7 +89,7 @@ def _histogram(fit: RowsFit) -> Html:
     head = ["from", "to", *(words(n) for n in names)]
     marked = [(f"line {classes[n]}", f"{words(n)} rows") for n in names]
     return joined(
-        legend([*marked, ("stroke", "the worst")]),
+        legend([*marked, ("stroke", "least likely rows")]),
         figure(
             steps(title, edges, series, marks, "log-likelihood, nats", "share of rows per nat"),
             caption,
@@ -106,8 +106,8 @@ def _worst(facts: Facts, fit: RowsFit) -> Html:
             el("ul", pictures, class_="gallery large"),
             el(
                 "p",
-                "Ringed are the pixels that the rest of the picture makes least likely. "
-                f"Numbers count {_counted_in(fit)}.",
+                "Rings mark the pixels that are least likely given the rest of the picture. "
+                f"Row numbers count {_counted_in(fit)}.",
                 class_="note",
             ),
         )
@@ -119,20 +119,20 @@ def _worst(facts: Facts, fit: RowsFit) -> Html:
         )
         for row in fit.worst
     ]
-    head = ["row", "log-likelihood", "least expected, given the rest of the row"]
-    caption = f"Worst explained {words(fit.split)} rows; numbers count {_counted_in(fit)}"
+    head = ["row", "log-likelihood", "least expected cells, given the rest of the row"]
+    caption = f"Least likely {words(fit.split)} rows; row numbers count {_counted_in(fit)}"
     return table(head, rows, caption=caption, left=3, scroll=False)
 
 
 def _counted_in(fit: RowsFit) -> str:
-    """What row numbers count: `the test rows`, or `the rows of rows.csv`."""
+    """Return what row numbers count: `the test rows`, or `the rows of rows.csv`."""
     own = fit.numbered_in.startswith("the ") and fit.numbered_in.endswith(" rows")
     return fit.numbered_in if own else f"the rows of {fit.numbered_in}"
 
 
 def _cells(row: BadRow, columns: tuple[Column, ...]) -> Html:
     if not row.cells:
-        return el("span", "without any one cell, the rest is still impossible", class_="note")
+        return el("span", "impossible even without any single cell", class_="note")
     return el(
         "ul",
         [

@@ -1,4 +1,4 @@
-"""Rows drawn from the model, beside the real rows that are most like them."""
+"""Rows drawn from the model, beside the most similar training rows."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from spnc.reports.page.matrix import picture, strips
 from spnc.reports.page.parts import Section, subheading, table
 from spnc.reports.page.summary import words
 
-WIDE = 24  # columns that a table has room for
+WIDE = 24  # columns; with more, rows are shown as strips instead of a table
 
 
 def section(facts: Facts) -> Section | None:
-    """Pictures, a table, or strips, by what the columns are."""
+    """Return pictures if the columns are pixels, else a table, or strips of many columns."""
     samples = facts.samples
     if samples is None:
         return None
@@ -24,10 +24,10 @@ def section(facts: Facts) -> Section | None:
         body = _table(facts, samples)
     else:
         states = [c.states for c in columns]
-        heads = ("Drawn from the model", "The most similar training row of each")
+        heads = ("Drawn from the model", "The most similar training rows")
         titles = (
             f"{len(samples.values)} drawn rows of {len(columns):,} columns",
-            "the training rows that are most like them, in the same order",
+            "the most similar training row of each, in the same order",
         )
         pair = [
             el("div", subheading(head), el("div", strips(v, states, title), class_="plot"))
@@ -37,18 +37,18 @@ def section(facts: Facts) -> Section | None:
             el("div", pair, class_="pair"),
             el(
                 "p",
-                "A line is a row, from left to right a cell for each column: paper for state 0, "
-                "ink for the highest.",
+                "Each line is a row, with one cell per column: blank for state 0, solid for the "
+                "highest state.",
                 class_="note",
             ),
         )
     note = None
     if samples.missing:
         note = (
-            "Rows lack cells: such a cell counts as the share of training rows that differ in it, "
-            "and only a row with all its cells can be equal to a drawn one."
+            "Some training rows have missing cells. A missing cell counts as the share of training "
+            "rows that differ in it; only a complete row can be equal to a drawn one."
         )
-    return Section("samples", "What it imagines", _finding(samples), body, note)
+    return Section("samples", "Samples", _finding(samples), body, note)
 
 
 def _finding(samples: Samples) -> str:
@@ -56,14 +56,14 @@ def _finding(samples: Samples) -> str:
     own = float(samples.distances.mean())
     copies = samples.copies
     said = (
-        f"{count} rows drawn from the model differ from the nearest training row in "
+        f"{count} rows drawn from the model differ from their nearest training rows in "
         f"{number(own, 1)} cells on average"
     )
     if samples.real is not None and len(samples.real_distances):
         real = float(samples.real_distances.mean())
-        said += f"; {words(samples.real)} rows do in {number(real, 1)}"
+        said += f", {words(samples.real)} rows in {number(real, 1)}"
     equal = f"{copies or 'none'} of the drawn rows {'is' if copies < 2 else 'are'}"
-    return f"{said}, and {equal} equal to a training row."
+    return f"{said}; {equal} equal to a training row."
 
 
 def _pictures(facts: Facts, samples: Samples) -> Html:
@@ -78,12 +78,12 @@ def _pictures(facts: Facts, samples: Samples) -> Html:
             near, facts.shape, states, f"the nearest training row, {apart} pixels different"
         )
         entries.append(el("li", drawn, real, el("span", f"{apart} differ")))
-    note = "Left what the model drew, right the training row that is most like it."
+    note = "Left: a row drawn from the model. Right: the most similar training row."
     return joined(el("ul", entries, class_="gallery twins"), el("p", note, class_="note"))
 
 
 def _apart(samples: Samples, i: int) -> str:
-    """In how many cells the i-th drawn row differs: about so many where cells are missing."""
+    """Return the number of cells in which the i-th drawn row differs; an estimate if some miss."""
     return number(float(samples.distances[i - 1]), 1 if samples.missing else 0)
 
 
@@ -98,6 +98,6 @@ def _table(facts: Facts, samples: Samples) -> Html:
         )
         for i, row in enumerate(samples.values, 1)
     ]
-    head = ["drawn row", "log-likelihood", "cells off", *(label(c.name) for c in columns)]
-    caption = "Rows drawn from the model; in how many cells the most similar training row differs"
+    head = ["drawn row", "log-likelihood", "cells that differ", *(label(c.name) for c in columns)]
+    caption = "Rows drawn from the model, and how many cells differ in the nearest training row"
     return table(head, rows, caption=caption, sortable=True)

@@ -1,4 +1,4 @@
-"""The head of the page: how good the model is, and how large."""
+"""The first section: how good the model is, how large, and how long it took."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _NAMES = {"train": "training", "valid": "validation", "test": "test"}
 
 
 def words(split: str) -> str:
-    """A split's name in a sentence."""
+    """Return the name of a split as a sentence uses it."""
     return _NAMES.get(split, split)
 
 
 def section(facts: Facts) -> Section:
-    """Scores of all splits, beside those of independent columns; sizes and times."""
+    """Return the scores of all splits beside a baseline of independent columns, sizes and times."""
     metrics = facts.run.metrics
     splits: dict[str, Any] = metrics["splits"]
     columns = len(facts.run.model.columns)
@@ -41,18 +41,18 @@ def section(facts: Facts) -> Section:
             )
         )
     head = [
-        "rows of",
+        "split",
         "rows",
         "average log-likelihood",
-        "if columns were independent",
+        "with independent columns",
         "bits per column",
         "impossible rows",
     ]
     body = joined(
         tiles(_tiles(facts, judged, independent)),
-        table(head, rows, caption="How well each split is explained, in nats per row"),
+        table(head, rows, caption="Scores by split, in nats per row"),
     )
-    return Section("summary", "Is it good?", _finding(facts, judged, independent), body)
+    return Section("summary", "How good is it?", _finding(facts, judged, independent), body)
 
 
 def _finding(facts: Facts, judged: Sequence[str], independent: Any) -> str:
@@ -62,14 +62,16 @@ def _finding(facts: Facts, judged: Sequence[str], independent: Any) -> str:
         return f"The model gives every {which} probability zero."
     name = judged[0]
     average = splits[name]["avg_ll"]
-    said = f"A {words(name)} row has a log-likelihood of {number(average)} nats on average"
+    said = (
+        f"{words(name).capitalize()} rows have an average log-likelihood of {number(average)} nats"
+    )
     if name in independent:
         gain = average - independent[name]
         if abs(gain) < 0.005:
-            said += ", as if all columns were independent"
+            said += ", the same as with independent columns"
         else:
             than = "better" if gain > 0 else "worse"
-            said += f", {number(abs(gain))} {than} than if all columns were independent"
+            said += f", {number(abs(gain))} {than} than with independent columns"
     train = splits.get("train", {}).get("avg_ll")
     if name != "train" and train is not None:
         gap = train - average
@@ -79,7 +81,7 @@ def _finding(facts: Facts, judged: Sequence[str], independent: Any) -> str:
             said += "; training rows are no better"
     impossible = sum(split["impossible_rows"] for split in splits.values())
     if impossible:
-        said += f". {impossible:,} rows have probability zero, and averages leave them out"
+        said += f". {impossible:,} rows have probability zero and are left out of the averages"
     return said + "."
 
 
@@ -93,13 +95,13 @@ def _tiles(facts: Facts, judged: Sequence[str], independent: Any) -> list[tuple[
         found.append((f"{words(name)} rows", number(average), "nats per row"))
         if name in independent:
             gain = average - independent[name]
-            found.append(("gain", _signed(gain), "nats over independence"))
+            found.append(("gain", _signed(gain), "nats over independent columns"))
         train = splits.get("train", {}).get("avg_ll")
         if name != "train" and train is not None:
-            found.append(("gap", number(train - average), "nats to training rows"))
+            found.append(("gap", number(train - average), "nats below training rows"))
         columns = len(facts.run.model.columns)
         choices = exp(-average / columns)
-        found.append(("perplexity", brief(choices), "equal choices per column"))
+        found.append(("perplexity", brief(choices), "equally likely values per column"))
     found.append(("edges", f"{size['edges']:,}", f"{size['parameters']:,} parameters"))
     backend, seed = metrics["backend"], metrics["seed"]
     search = metrics.get("search", {})

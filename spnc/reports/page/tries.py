@@ -1,4 +1,4 @@
-"""The tries of a search: a table, and pictures of what better cost."""
+"""The tries of a search: a table, and charts of score against time and size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = 1000  # tries in the table
 
 
 def section(facts: Facts) -> Section | None:
-    """All tries, the chosen one marked; None if there was no search."""
+    """Return all tries, the chosen one marked; None if there was no search."""
     tries: list[dict[str, Any]] = facts.run.metrics.get("search", {}).get("tries", [])
     if not tries:
         return None
@@ -52,7 +52,7 @@ def section(facts: Facts) -> Section | None:
     marked = [i for i, t in enumerate(ordered) if t["chosen"]]
     caption = "Tries, best on validation rows first; the chosen one is marked"
     if impossible:
-        caption += ". Tries that hold fewer of these rows for impossible are better"
+        caption += ". Tries with fewer impossible validation rows rank higher"
     body = [table(head, rows, caption=caption, sortable=True, marked=marked)]
     if len(tries) > 1:
         pictures = [
@@ -60,8 +60,8 @@ def section(facts: Facts) -> Section | None:
             _picture(tries, short, "edges", "edges"),
         ]
         body.insert(0, el("div", pictures, class_="pair"))
-    note = cut_to(MOST, len(tries), f"tries the {MOST:,} best")
-    return Section("tries", "What was tried", _finding(tries, short), joined(body), note)
+    note = cut_to(f"the {MOST:,} best", MOST, len(tries), "tries")
+    return Section("tries", "Tries", _finding(tries, short), joined(body), note)
 
 
 def _finding(tries: list[dict[str, Any]], short: list[str]) -> str:
@@ -69,17 +69,19 @@ def _finding(tries: list[dict[str, Any]], short: list[str]) -> str:
     what = _choices(chosen, short)
     if len(tries) == 1:
         return f"The only try was chosen ({what})."
-    said = f"Of {len(tries):,} tries number {chosen['try']} was chosen ({what})"
+    said = f"Try {chosen['try']} of {len(tries):,} was chosen ({what})"
     rivals = [t for t in tries if t is not chosen]
     alike = [t["valid"] for t in rivals if _impossible(t) <= _impossible(chosen)]
     others = [valid for valid in alike if valid is not None]
     if others and chosen["valid"] is not None and chosen["valid"] >= max(others):
-        ahead = chosen["valid"] - max(others)
-        said += f", {number(ahead, 4)} nats ahead of the next on validation rows"
+        ahead = number(chosen["valid"] - max(others), 4)
+        tied = float(ahead.replace(",", "")) == 0.0
+        lead = "as good as the next" if tied else f"{ahead} nats ahead of the next"
+        said += f"; it is {lead} on validation rows"
         if len(alike) < len(rivals):
-            said += " among those that make no more of them impossible"
+            said += " among tries with no more impossible rows"
     elif not alike:
-        said += "; the others make more validation rows impossible"
+        said += "; the others have more impossible validation rows"
     return said + "."
 
 
@@ -96,22 +98,22 @@ def _picture(tries: list[dict[str, Any]], short: list[str], key: str, label: str
         if t["valid"] is not None
     ]
     if not dots:
-        return el("p", "No try gave its validation rows a positive probability.")
+        return el("p", "No try gave any validation row a positive probability.")
     title = f"Validation log-likelihood against {label} of {len(dots)} tries; numbers in the table."
     return figure(
         scatter(title, dots, label, "validation log-likelihood"),
-        f"Validation rows against {label}; the diamond was chosen.",
+        f"Validation log-likelihood against {label}; the diamond is the chosen try.",
     )
 
 
 def _choices(one: dict[str, Any], short: list[str]) -> str:
-    """What a try has chosen, in one line."""
+    """Return the choices of a try in one line."""
     values = zip(short, one["values"].values(), strict=True)
     return ", ".join(f"{name} = {clipped(_said(v), 40)}" for name, v in values)
 
 
 def _said(value: Any) -> str:
-    """A value of a choice as people write it."""
+    """Return a chosen value as people write it."""
     return json.dumps(value) if isinstance(value, dict | list) else value_text(value)
 
 
@@ -120,13 +122,13 @@ def _number(value: float | None, digits: int) -> TableCell:
 
 
 def _rank(one: dict[str, Any]) -> tuple[float, float]:
-    """As the search has it: fewer impossible rows first, then the average of the others."""
+    """Rank tries as the search does: fewer impossible rows first, then the average."""
     valid = one["valid"]
     return -_impossible(one), -math.inf if valid is None else valid
 
 
 def _impossible(one: dict[str, Any]) -> int:
-    """Validation rows that a try holds for impossible."""
+    """Return the number of validation rows that are impossible under a try."""
     found = one.get("valid_impossible", 0)
     return found if isinstance(found, int) else 0
 

@@ -15,20 +15,20 @@ from matplotlib.ticker import MaxNLocator
 from spnc.reports.plots.style import COLOURS, GREY, clipped, house_style, image, number
 from spnc.runs.history import History
 
-EARLY = 0.1  # the share of a curve that may lie below the picture
+EARLY = 0.1  # share of a curve, at its start, that may lie below the visible range
 TRAIN: dict[str, Any] = {"lw": 1.4, "ls": (0, (4, 2))}
 VALID: dict[str, Any] = {"lw": 1.8, "ls": "-"}
 KEPT: dict[str, Any] = {"marker": "o", "ms": 7, "mec": "white", "mew": 1.2, "ls": ""}
 
 
 def picture(histories: Sequence[History], suffix: str) -> bytes:
-    """The content of a picture file: all curves in one picture, the kept iterations marked."""
+    """Return the content of a picture file with all curves, the kept iterations marked."""
     with house_style():
         return image(draw(histories), suffix)
 
 
 def draw(histories: Sequence[History]) -> Figure:
-    """The figure."""
+    """Return the figure."""
     figure = Figure(figsize=(7.6 if len(histories) == 1 else 9.6, 4.6), layout="constrained")
     axes = figure.subplots()
     for history, colour in zip(histories, _colours(len(histories)), strict=True):
@@ -50,17 +50,17 @@ def draw(histories: Sequence[History]) -> Figure:
 
 
 def limits(histories: Sequence[History]) -> tuple[float, float]:
-    """The lowest and highest log-likelihood to show.
+    """Return the lowest and highest log-likelihood to show.
 
-    The first iterations are often so far below that all others would lie on one line, so of
-    every curve the first tenth may be cut off, if that makes the rest much clearer.
+    The first iterations are often so low that the others would look like one flat line. The first
+    tenth of every curve may be cut off if that makes the rest at least twice as tall.
     """
     late = [v for h in histories for v in _finite(h, math.ceil(EARLY * (len(h.train) - 1)))]
     every = [v for h in histories for v in _finite(h, 0)]
     if not every:
         return -1.0, 0.0
     low, high = min(late or every), max(every)
-    if high - min(every) < 2.0 * (high - low):  # nothing much is gained
+    if high - min(every) < 2.0 * (high - low):  # cutting off gains little
         low = min(every)
     room = 0.06 * (high - low) or 0.5
     return low - room, high + room
@@ -89,7 +89,7 @@ def _colours(count: int) -> list[str]:
 
 
 def described(history: History) -> str:
-    """What a curve came to, in a line or two: `kept: iteration 41, valid −54.9003`."""
+    """Return the result of a curve in a line or two: `kept: iteration 41, valid −54.9003`."""
     kept, name = history.kept, "valid" if history.valid else "train"
     curve = history.valid or history.train
     doing = "" if history.finished else f"\nnot finished, at iteration {history.iterations[-1]}"
@@ -101,7 +101,7 @@ def described(history: History) -> str:
 
 
 def _below(history: History, low: float) -> str | None:
-    """Which iterations of a curve are not to be seen."""
+    """Return which iterations are below the visible range, in words; None if none are."""
     curves = [c for c in (history.train, history.valid) if c]
     cut = [i for i, values in enumerate(zip(*curves, strict=True)) if max(values) < low]
     if not cut:

@@ -1,4 +1,4 @@
-"""Pairwise mutual information of data and model in one matrix, as in the paper's Fig. 3."""
+"""Pairwise mutual information of data and model in one matrix, as in Fig. 3 of the paper."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from matplotlib.ticker import MaxNLocator
 from spnc.common.arrays import Floats
 from spnc.reports.plots.style import AMOUNT, FAINT, clipped, house_style, image, number
 
-NAMED = 40  # so many columns have room for their names
-PER_LINE = 3  # models beside one another
+NAMED = 40  # columns; with more, there is no room for their names
+PER_LINE = 3  # models side by side
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A model's mutual information beside that of data; both are `[column, column]`, in nats."""
+    """Mutual information of data and of a model, both `[column, column]`, in nats."""
 
     name: str
     empirical: Floats
@@ -31,14 +31,14 @@ class Comparison:
 
     @property
     def matrix(self) -> Floats:
-        """What is drawn: the data's below the diagonal, the model's above, NaN on it."""
+        """Return the matrix to draw: data below the diagonal, model above it, NaN on it."""
         below = np.tri(len(self.model), k=-1, dtype=bool)
         drawn = np.where(below, self.empirical, self.model)
         np.fill_diagonal(drawn, np.nan)
         return drawn
 
     def facts(self) -> dict[str, Any]:
-        """How far apart the two are, over all pairs; None where that has no meaning."""
+        """Return how far apart the two are over all pairs; None where a number is undefined."""
         above = np.triu_indices(len(self.model), k=1)
         data, model = self.empirical[above], self.model[above]
         varied = len(data) > 1 and np.ptp(data) > 0.0 and np.ptp(model) > 0.0
@@ -51,7 +51,7 @@ class Comparison:
         }
 
     def summary(self) -> str:
-        """The facts in one line."""
+        """Return the facts in one line."""
         facts = self.facts()
         if not facts["pairs"]:
             return "one column has no pairs"
@@ -63,16 +63,16 @@ class Comparison:
 def picture(
     comparisons: Sequence[Comparison], columns: Sequence[str], data: str, suffix: str
 ) -> bytes:
-    """The content of a picture file: a matrix for each model, all on one scale."""
+    """Return the content of a picture file with a matrix per model, all on one scale."""
     with house_style():
         return image(draw(comparisons, columns, data), suffix)
 
 
 def draw(comparisons: Sequence[Comparison], columns: Sequence[str], data: str) -> Figure:
-    """The figure. `data` says which rows the empirical values are from.
+    """Return the figure; `data` says in words which rows the values of the data are from.
 
-    Shades go by the square root: a mutual information is about half the square of a correlation,
-    and one pair that says far more than all others would leave these white.
+    The colour scale is a square root: mutual information is about half the square of a
+    correlation, and on a linear scale one very strong pair would leave all others white.
     """
     wide = min(PER_LINE, len(comparisons))
     lines = -(-len(comparisons) // wide)
@@ -98,7 +98,7 @@ def draw(comparisons: Sequence[Comparison], columns: Sequence[str], data: str) -
 
 
 def _round_numbers(top: float) -> list[float]:
-    """Numbers such as 0.01, 0.02, 0.05 and 0.1 up to the top, as far as there is room for them."""
+    """Return numbers such as 0.01, 0.02, 0.05 and 0.1 up to `top`, if there is room for them."""
     if top <= 0.0:
         return []
     powers = range(math.floor(math.log10(top)) - 2, math.floor(math.log10(top)) + 1)

@@ -132,8 +132,8 @@ def test_of_many_columns_those_with_the_strongest_pairs_are_shown(
     mean = every[np.triu_indices(6, k=1)].mean()
     assert found.mean_of_all == pytest.approx(mean)
     words = pairs._finding(found)
-    assert words.startswith("Among the 3 columns with the strongest pairs, two on average share")
-    assert f"of all 6 columns {brief(mean)}" in words
+    assert words.startswith("Among the 3 columns with the strongest pairs, the average mutual")
+    assert f"among all 6 columns {brief(mean)}" in words
 
 
 def test_what_chance_makes_of_independent_columns_is_as_large_as_is_said() -> None:

@@ -262,7 +262,7 @@ def test_without_an_iteration_there_is_no_curve(pages: dict[str, str]) -> None:
     page = read_page(pages["learned"])
     (curves,) = [s for s in page.all("section") if s.attributes.get("id") == "curves"]
     assert curves.all("svg") == []
-    assert "no iteration followed" in curves.words()
+    assert "training had no iterations" in curves.words()
 
 
 def test_what_is_cut_short_says_so(
@@ -276,9 +276,9 @@ def test_what_is_cut_short_says_so(
     assert run is not None
     facts = gather(run, None, Observer())
     words = read_page(assemble.page(facts, assemble.sections(facts))).words()
-    assert "Of 2 tries the 1 best are listed." in words
-    assert f"Of {len(facts.circuit.parts)} branches the 1 largest are listed." in words
-    assert re.search(rf"Of {len(run.history.iterations)} iterations [23] are listed\.", words)
+    assert "Only the 1 best of 2 tries are listed." in words
+    assert f"Only the 1 largest of {len(facts.circuit.parts)} branches are listed." in words
+    assert re.search(rf"Only [23] of {len(run.history.iterations)} iterations are listed\.", words)
 
 
 def test_one_column_is_no_columns(tmp_path: Path) -> None:

@@ -97,11 +97,11 @@ def test_a_try_that_makes_rows_impossible_is_no_better_for_it(facts: Facts) -> N
     some = [tried(1, -2.0, 9), tried(2, -5.0, 0, chosen=True), tried(3, -1.0, 20)]
     finding, body = told(facts, *some)
     assert "−" not in finding
-    assert "the others make more validation rows impossible" in finding
+    assert "the others have more impossible validation rows" in finding
     assert "impossible valid rows" in body
     assert order_of(body) == ["2", "1", "3"]
     finding, body = told(facts, *some, tried(4, -5.5, 0))
-    assert "0.5000 nats ahead of the next on validation rows among those that make no" in finding
+    assert "0.5000 nats ahead of the next on validation rows among tries with no more" in finding
     assert order_of(body) == ["2", "4", "1", "3"]
 
 
@@ -119,10 +119,10 @@ def test_one_try_is_the_only_one(facts: Facts) -> None:
 
 
 def test_after_a_search_no_time_is_promised(facts: Facts) -> None:
-    assert " in " in origin.section(facts).finding.split("gives the same model again")[1]
+    assert " in " in origin.section(facts).finding.split("from the same data")[1]
     searched = origin.section(with_metrics(facts, search={"tries": [tried(1, -2.0, 0, True)]}))
-    assert searched.finding.endswith("gives the same model again, without searching.")
-    assert "Of the chosen try" in searched.body
+    assert searched.finding.endswith("from the same data, without the search.")
+    assert "Times of the chosen try" in searched.body
 
 
 # ---- curves --------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_what_fell_did_not_rise(facts: Facts) -> None:
 
 def test_validation_that_never_improved_did_not_stop_improving(facts: Facts) -> None:
     never = with_history(facts, [-3.0, -2.9, -2.8], [-3.0, -3.1, -3.2], 0)
-    assert "never improved on the start in 2 iterations" in curves.section(never).finding
+    assert "never improved on its start in 2 iterations" in curves.section(never).finding
     stopped = with_history(facts, [-3.0, -2.9, -2.8], [-3.0, -2.9, -3.2], 1)
     assert "stopped improving at iteration 1 of 2" in curves.section(stopped).finding
 
@@ -147,7 +147,7 @@ def test_validation_that_never_improved_did_not_stop_improving(facts: Facts) -> 
 def test_pruning_is_taken_back_for_a_reason(facts: Facts, after: float, why: str) -> None:
     fits = [{"iterations": 1, "valid": v, "train": v} for v in (-3.0, after)]
     prune = {"edges": {"before": 9, "after": 5}, "kept": "whole", "fits": fits}
-    assert f"{why} and was taken back" in curves.section(with_metrics(facts, prune=prune)).finding
+    assert f"{why} and was undone" in curves.section(with_metrics(facts, prune=prune)).finding
 
 
 # ---- columns -------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_impossible_rows_are_counted_and_the_median_is_kept(facts: Facts) -> Non
     assert found is not None
     start = "3 of 12 test rows are impossible for the model, the first of them row 7 of rows.csv"
     assert found.finding.startswith(start)
-    assert f"half of all test rows lie above {number(bad.median)} nats" in found.finding
+    assert f"the median test row has {number(bad.median)} nats" in found.finding
 
 
 def test_long_names_keep_the_ends_by_which_they_differ() -> None:
