@@ -28,8 +28,7 @@ __all__ = [
     "shown",
 ]
 
-_UNBROKEN = 14  # letters
-_BREAKS = re.compile(rf"[^\W_]{{1,{_UNBROKEN}}}[\W_]?|[\W_]")
+_PIECES = re.compile(r"[^_.,:;/|=+-]*[_.,:;/|=+-]+|[^_.,:;/|=+-]+")  # of a name, to wrap after
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
 
@@ -104,11 +103,11 @@ def _start(text: str, room: int) -> str:
 def label(name: str, limit: int = 60) -> Html:
     """Return a name from the data as an element that can wrap inside a narrow column.
 
-    It may break after punctuation, and after `_UNBROKEN` letters without any.
+    It may break after punctuation such as `_`; the CSS breaks longer words if it has to.
     """
     short = shortened(name, limit)
     parts: list[str] = []
-    for piece in _BREAKS.findall(short):
+    for piece in _PIECES.findall(short):
         parts += [piece, el("wbr")]
     return el("span", parts[:-1], class_="name", title=name if short != visible(name) else None)
 

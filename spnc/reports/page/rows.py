@@ -32,7 +32,7 @@ def section(facts: Facts) -> Section | None:
     if fit is None:
         return None
     body = [_histogram(fit), subheading("The least likely rows"), _worst(facts, fit)]
-    return Section("rows", "Least likely rows", _finding(facts, fit), joined(body))
+    return Section("rows", "Rows", _finding(facts, fit), joined(body))
 
 
 def _finding(facts: Facts, fit: RowsFit) -> str:
@@ -47,8 +47,8 @@ def _finding(facts: Facts, fit: RowsFit) -> str:
         said += f": {where}" if fit.impossible == 1 else f", the first of them {where}"
     else:
         said = (
-            f"The median {words(fit.split)} row has {number(fit.median)} nats; the least likely is "
-            f"{where} with {number(worst.log_likelihood)} nats"
+            f"The median {words(fit.split)} row has a log-likelihood of {number(fit.median)} nats; "
+            f"the least likely is {where} with {number(worst.log_likelihood)}"
         )
     if worst.cells:
         cell = worst.cells[0]

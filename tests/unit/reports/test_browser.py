@@ -1,4 +1,4 @@
-"""The page about a run in a real browser: it moves, it sorts, it can be read by everyone."""
+"""The page about a run in a real browser: interaction, accessibility, sizes, print."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_nothing_goes_wrong_and_nothing_is_asked_for(
 
 
 def column(tab: Tab, number: int) -> list[float]:
-    """The values that the rows of the table of columns are sorted by."""
+    """Return the sort keys of a column of the table of columns."""
     cells = f"#columns tbody tr > :nth-child({number})"
     return [
         float(v)
@@ -145,7 +145,7 @@ def test_only_frames_that_scroll_are_stops_of_the_keyboard(
     stops = "document.querySelectorAll('.frame[tabindex]').length"
     for width in (320, 1280):
         tab.resize(width)
-        tab.picture(pages["asia"].with_suffix(".png"))  # a frame has been drawn then
+        tab.picture(pages["asia"].with_suffix(".png"))  # forces a frame to be drawn
         assert tab.ask(wrong) == 0
     assert 0 < tab.ask(stops) < tab.ask("document.querySelectorAll('.frame').length")
 
@@ -186,7 +186,7 @@ def test_the_page_follows_the_system_until_the_button_is_pressed(
     tab.ask("localStorage.removeItem('spnc-theme')")
 
 
-# The contrast of all text with what lies behind it, as WCAG 2 defines it; pictures too.
+# The contrast of all text with its background, as WCAG 2 defines it; also in charts.
 CONTRAST = r"""
 (() => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
@@ -249,7 +249,7 @@ def test_lines_and_bars_stand_out_from_the_page(
     assert tab.ask(marks) == []
 
 
-# ---- pictures that answer ------------------------------------------------------------------------
+# ---- interactive charts ------------------------------------------------------------------------
 
 
 def curve_box(tab: Tab) -> dict[str, float]:
@@ -287,7 +287,7 @@ def test_dragging_zooms_and_the_button_goes_back(page: Tab) -> None:
     assert page.ask(RESET)
 
 
-# Turns the wheel over the curve; answers how often the page was kept from scrolling.
+# Turn the wheel over the curve; return how often the page was kept from scrolling.
 TURN = """
 ((times, deltaY, ctrlKey) => {
   const svg = document.querySelector('.curves svg');
@@ -311,7 +311,7 @@ def test_the_wheel_scrolls_the_page_unless_the_curve_was_asked_for(page: Tab) ->
 
 def test_the_wheel_zooms_with_ctrl_as_far_as_there_is_something_to_see(page: Tab) -> None:
     whole = first_tick(page)
-    assert page.ask(TURN % "5, 120, true") == 0  # there is nothing to zoom out of
+    assert page.ask(TURN % "5, 120, true") == 0  # already zoomed out
     assert 0 < page.ask(TURN % "40, -120, true") < 40
     assert not page.ask(RESET)
     near = page.ask("[...document.querySelectorAll('.curves .axes text')].map(t => t.textContent)")
@@ -381,8 +381,9 @@ def test_the_page_never_scrolls_sideways(
     assert tab.ask("[...document.querySelectorAll('h2')].every(h => h.checkVisibility())")
 
 
-# What a reader cannot get to see: outside of frames, whatever reaches beyond the window; in a
-# frame, whatever is not inside it once it has been scrolled to its end; text beyond its cell.
+# Find everything that a reader cannot see: outside of frames, elements that reach beyond the
+# window; inside a frame, cells that stay outside when it is scrolled to the end; text that is wider
+# than its cell.
 CUT_OFF = """
 (() => {
   const bad = [];
@@ -421,7 +422,7 @@ def test_wide_tables_scroll_in_their_frames_and_nothing_is_cut_off(
 ) -> None:
     tab.open(pages["wide"], width=width)
     tab.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
-    tab.picture(pages["wide"].with_suffix(".png"))  # a frame has been drawn then
+    tab.picture(pages["wide"].with_suffix(".png"))  # forces a frame to be drawn
     assert tab.ask(CUT_OFF) == []
     assert tab.ask("document.documentElement.scrollWidth") <= width
     scrolls = "[...document.querySelectorAll('.frame.wide')].map(f => f.closest('section').id)"
@@ -434,7 +435,7 @@ def test_without_script_everything_is_there_and_nothing_that_does_nothing(
     tab: Tab, pages: dict[str, Path]
 ) -> None:
     tab.open(pages["digits"], script=False)
-    # The browser may still be asked, though the page may not run anything.
+    # Expressions can still be evaluated, although the page may not run scripts.
     seen = "[...document.querySelectorAll('%s')].filter(e => e.checkVisibility()).length"
     for what, least in (("section", 9), ("section svg", 80), ("tbody tr", 60), (".curve", 2)):
         assert tab.ask(seen % what) >= least, what

@@ -1,4 +1,4 @@
-"""The circuit on the page about a run: shares, parts and links, against enumeration."""
+"""Facts about the circuit: shares, parts and links, compared with enumeration."""
 
 from __future__ import annotations
 

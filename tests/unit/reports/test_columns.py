@@ -1,4 +1,4 @@
-"""What the page about a run says of columns and of pairs of them, against counting."""
+"""Facts about columns and pairs of columns, compared with counting."""
 
 from __future__ import annotations
 

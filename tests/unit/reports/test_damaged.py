@@ -1,4 +1,4 @@
-"""Metrics of a run that were changed or damaged: shown or reported, never a traceback."""
+"""Changed or damaged metrics of a run are shown or reported, never a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page about a run says, against slow and obvious ways to find it out."""
+"""Facts about a run, compared with slow and obvious ways to compute them."""
 
 from __future__ import annotations
 

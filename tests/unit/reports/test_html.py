@@ -1,4 +1,4 @@
-"""What pages are put together from: text and data as HTML, ticks, numbers."""
+"""The building blocks of pages: text and data as HTML, ticks, numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spnc.common.wording import visible
 from spnc.reports.page.charts import columns_chart, decimals, ticks
-from spnc.reports.page.html import brief, chance, data, el, exp, number
+from spnc.reports.page.html import brief, chance, data, el, exp, label, number, shortened
 from spnc.reports.page.matrix import matrix
 from tests.pages import read_page
 
@@ -114,3 +114,20 @@ def test_wide_letters_have_room_beside_a_matrix() -> None:
 
     assert left(["漢字漢字", "b"]) == left(["abcdefgh", "b"]) > left(["abcd", "b"])
     assert left(["🦊" * 30, "b"]) <= left(["a" * 30, "b"])
+
+
+def test_a_label_may_wrap_after_punctuation_and_keeps_its_name() -> None:
+    assert label("max_iterations of x/y") == (
+        '<span class="name">max_<wbr>iterations of x/<wbr>y</span>'
+    )
+    assert label("") == '<span class="name"></span>'
+    assert label("_") == '<span class="name">_</span>'
+    joined = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}" * 3
+    assert label(joined) == f'<span class="name">{joined}</span>'
+    assert label("<b>", 2) == '<span class="name" title="&lt;b&gt;">…&gt;</span>'
+
+
+def test_a_shortened_name_is_no_wider_than_there_is_room_for() -> None:
+    assert shortened("abcdefghij", 10) == "abcdefghij"
+    assert shortened("abcdefghijk", 10) == "abcd…ghijk"
+    assert shortened("雪" * 20, 10) == "雪雪…雪雪"

@@ -1,4 +1,4 @@
-"""The page about a run: whole, well formed, the same every time, and safe whatever is in it."""
+"""The page about a run is complete, well formed, reproducible, and safe against any names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page about a run says in words: true, and no more than is known."""
+"""The sentences on the page about a run are true and claim no more than is known."""
 
 from __future__ import annotations
 
