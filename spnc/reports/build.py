@@ -112,5 +112,9 @@ def _shape(image: ImageSize, model: Model, sink: Sink) -> Shape | None:
         return shape_of(model.columns)
     if image == "none":
         return None
+    if len(image) != 2 or not all(isinstance(side, int) for side in image):
+        wanted = 'give (lines, columns), such as (28, 28), or "none"'
+        sink.error("E604", f"`image` is {image!r}", help=wanted)
+        return None
     height, width = image
     return asked_shape(height, width, model.columns, sink)

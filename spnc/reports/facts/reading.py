@@ -120,7 +120,7 @@ def _is_finished(folder: RunFolder, sink: Sink) -> bool:
 
 
 def metrics_of(folder: RunFolder, sink: Sink) -> dict[str, Any] | None:
-    """The metrics, if they are such as `spnc train` writes them."""
+    """Return the metrics, or None after reporting that `spnc train` did not write them so."""
     try:
         text = folder.metrics.read_text(encoding="utf-8")
         found = json.loads(text, parse_constant=_sensible, parse_float=_sensible)
@@ -172,9 +172,9 @@ def _expect(found: Any, wanted: dict[str, Any], name: str) -> None:
 def _data(
     folder: RunFolder, observer: Observer, *, with_data: bool
 ) -> tuple[Recipe | None, Dataset | None, list[Diagnostic]]:
-    """The recipe and its data, as far as they can be read, and the errors that came up.
+    """Return the recipe and its data, as far as they can be read, and the errors met.
 
-    Nothing is downloaded. Warnings were given when the run was made.
+    Nothing is downloaded. Warnings are dropped: training has already given them.
     """
     own = Sink()
     recipe = read_recipe(folder.lock, own)

@@ -61,6 +61,12 @@ def test_all_that_is_wrong_is_raised_together(run: Path, tmp_path: Path) -> None
     assert not (tmp_path / "page.pdf").exists()
 
 
+def test_an_image_that_is_no_size_is_a_diagnostic(run: Path) -> None:
+    with pytest.raises(spnc.InputError) as caught:
+        spnc.report(run, image="2x4", with_data=False)  # type: ignore[arg-type]
+    assert [d.code for d in caught.value.diagnostics] == ["E604"]
+
+
 def test_a_place_that_cannot_be_written_is_a_diagnostic(run: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(spnc.InputError) as caught:
