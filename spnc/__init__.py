@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spnc.model import Model
     from spnc.pipeline import Trained
     from spnc.reports.build import report
+    from spnc.runs.interruption import Interrupted
 
 _HOMES = {
     "check": "spnc.api",
@@ -31,6 +32,7 @@ _HOMES = {
     "train_auto": "spnc.api",
     "Diagnostic": "spnc.diagnostics",
     "InputError": "spnc.diagnostics",
+    "Interrupted": "spnc.runs.interruption",
     "Model": "spnc.model",
     "Trained": "spnc.pipeline",
 }
@@ -38,6 +40,7 @@ _HOMES = {
 __all__ = [
     "Diagnostic",
     "InputError",
+    "Interrupted",
     "Model",
     "Trained",
     "check",

@@ -20,8 +20,7 @@ def random_columns(rng: np.random.Generator, count: int, binary_only: bool = Fal
     columns = []
     for i in range(count):
         states = 2 if binary_only or rng.random() < 0.7 else int(rng.integers(3, 5))
-        kind = "binary" if states == 2 else "categorical"
-        columns.append(Column(f"x{i}", kind, states))
+        columns.append(Column(f"x{i}", "binary" if states == 2 else "categorical", states))
     return columns
 
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from spnc.backends.numba import NumbaBackend
 from spnc.backends.numpy import NumpyBackend
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.forest.grow import grow
-from spnc.forest.pretraining import warm_up
+from spnc.forest.pretraining import pretrain
 from spnc.graph.copying import copy_below
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Origin, Product
@@ -53,7 +54,8 @@ def linking(
         np.random.default_rng(seed),
         sink if sink is not None else Sink(),
         lambda *_: None,
-        lambda iterations: warm_up(
+        NumbaBackend(),
+        lambda iterations: pretrain(
             forest, dataset.distinct["train"], Smoothing.of(0.1), NumpyBackend(), iterations
         ),
     )

@@ -11,8 +11,8 @@ import numpy as np
 from spnc.common.arrays import Floats, Ints
 from spnc.common.gc_pause import gc_paused
 from spnc.data.dataset import Column
-from spnc.graph.flat import Lists
-from spnc.graph.nodes import Graph, Sum, children, find_root, flat, payloads
+from spnc.graph.edge_arrays import RaggedArray
+from spnc.graph.nodes import Graph, Sum, children, edge_arrays, find_root, payloads
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 
 
@@ -24,10 +24,10 @@ def lower(graph: Graph) -> tuple[Program, Parameters]:
 
 @gc_paused()
 def lower_with_numbers(graph: Graph) -> tuple[Program, Parameters, dict[Hashable, int]]:
-    """The same, and the number that each node of the graph has in the program."""
+    """Lower a graph, and return the number that each of its nodes has in the program as well."""
     columns = graph.graph["columns"]
     node: list[Any] = list(payloads(graph).values())
-    edges = flat(graph)
+    edges = edge_arrays(graph)
     bottom, *upper = edges.generations
     tables = _tables(bottom, node, columns)
     is_sum = np.array([isinstance(payload, Sum) for payload in node])
@@ -51,7 +51,7 @@ def lower_with_numbers(graph: Graph) -> tuple[Program, Parameters, dict[Hashable
     for kind, members in groups:
         first, last = int(number[members[0]]), int(number[members[-1]]) + 1
         places = edges.children.places(members)
-        own = Lists.of(edges.children.counts[members], number[edges.children.members[places]])
+        own = RaggedArray.of(edges.children.counts[members], number[edges.children.members[places]])
         segments.append(Segment(kind, first, last, own.starts, own.members, slots if kind else 0))
         if kind:
             weights.append(edge_weights[places])
@@ -66,7 +66,7 @@ def lower_with_numbers(graph: Graph) -> tuple[Program, Parameters, dict[Hashable
 def _tables(
     bottom: Ints, node: Sequence[Any], columns: Sequence[Column]
 ) -> dict[tuple[str, int], Ints]:
-    """The leaves of each distribution and number of states."""
+    """Group the leaves by distribution and number of states."""
     found: dict[tuple[str, int], list[int]] = defaultdict(list)
     for n in bottom.tolist():
         leaf = node[n]
@@ -75,6 +75,6 @@ def _tables(
 
 
 def _edge_weights(graph: Graph) -> Floats:
-    """The weights of all edges, in the graph's order; NaN below products."""
+    """Return the weights of all edges, in the graph's order; NaN below products."""
     below = children(graph).values()
     return np.array([data.get("weight") for e in below for data in e.values()], dtype=np.float64)

@@ -12,18 +12,21 @@ from spnc.registry import Options, fields_of
 from spnc.spec.recipe import Recipe
 
 
-def relocated(recipe: Recipe, rename: Callable[[Path], str]) -> Recipe:
-    """The recipe without spans, each relative file name put through `rename`."""
-    found: Recipe = _relocated(recipe, rename)
+def relocated(recipe: Recipe, rename: Callable[[Path], str], *, absolute: bool = False) -> Recipe:
+    """Return the recipe without spans, each relative file name put through `rename`.
+
+    With `absolute`, all file names are.
+    """
+    found: Recipe = _relocated(recipe, rename, absolute)
     if recipe.space is not None:
-        space = recipe.space.map(lambda each: relocated(each, rename))
+        space = recipe.space.map(lambda each: relocated(each, rename, absolute=absolute))
         found = replace(found, space=space)
     return found
 
 
 def without_place(options: Options) -> Options:
     """Any options without spans, and files by their names only."""
-    found: Options = _relocated(options, lambda file: file.name)
+    found: Options = _relocated(options, lambda file: file.name, False)
     return found
 
 
@@ -46,22 +49,18 @@ def _files_of(options: Options) -> Iterator[Path]:
             yield base / Path(value).expanduser()
 
 
-def _relocated(options: Any, rename: Callable[[Path], str]) -> Any:
+def _relocated(options: Any, rename: Callable[[Path], str], absolute: bool) -> Any:
     changes: dict[str, Any] = {"spans": {}}
     for name, f in fields_of(type(options)).items():
         value = getattr(options, name)
         if isinstance(value, Options):
-            changes[name] = _relocated(value, rename)
+            changes[name] = _relocated(value, rename, absolute)
         elif isinstance(value, tuple) and value and isinstance(value[0], Options):
-            changes[name] = tuple(_relocated(v, rename) for v in value)
-        elif (
-            f.rule.path and isinstance(value, str) and _is_relative_file(value, options.base(name))
-        ):
-            changes[name] = rename(options.base(name) / value)
+            changes[name] = tuple(_relocated(v, rename, absolute) for v in value)
+        elif f.rule.path and isinstance(value, str):
+            base = options.base(name)
+            is_file = split_scheme(value, base) is None
+            is_absolute = value.startswith("~") or Path(value).is_absolute()
+            if is_file and (absolute or not is_absolute):
+                changes[name] = rename(base / value)
     return replace(options, **changes)
-
-
-def _is_relative_file(text: str, base: Path) -> bool:
-    """Not `builtin:digits`, not a full path, and not one that begins at the home folder."""
-    fixed = text.startswith("~") or Path(text).is_absolute()
-    return not fixed and split_scheme(text, base) is None

@@ -1,4 +1,4 @@
-"""EM is exact on shared nodes and never makes things worse."""
+"""EM is exact on shared nodes and never lowers the objective."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.lower import lower
-from spnc.training import Fit, Fitted, State
+from spnc.training import FitResult, FitTask, State
 from spnc.training.optimizers.em import Em
 from spnc.training.stops.variance import Variance
 from tests.circuits import node_link_leaf, random_circuit, random_rows
@@ -25,12 +25,12 @@ SEEDS = st.integers(0, 10**6)
 
 def fit(
     backend: str, graph: object, rows: np.ndarray, em: Em, alpha: float, **more: object
-) -> Fitted:
+) -> FitResult:
     engine, parameters = opened(backend, graph)  # type: ignore[arg-type]
     sink = Sink()
     options = {"valid": None, **more}
     prior = Smoothing.of(alpha)
-    found = em.fit(Fit(engine, parameters, Table(rows), smoothing=prior, sink=sink, **options))  # type: ignore[arg-type]
+    found = em.fit(FitTask(engine, parameters, Table(rows), smoothing=prior, sink=sink, **options))  # type: ignore[arg-type]
     sink.stop()
     assert found is not None
     return found
@@ -84,7 +84,7 @@ def shared_leaf_circuit() -> object:
 
 @every_backend
 def test_a_shared_leaf_is_counted_once_per_row(backend: str) -> None:
-    """Worked by hand: b is below both products, so it sees every row once, not twice."""
+    """Computed by hand: b is below both products, so it sees every row once, not twice."""
     rows = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     em = Em(max_iterations=1, stop=None, patience=None)
     found = fit(backend, shared_leaf_circuit(), rows, em, 0.5)
@@ -153,7 +153,7 @@ def test_going_on_from_a_state_gives_the_same_bits(backend: str) -> None:
     whole = fit(backend, graph, rows, em, 0.01, valid=valid, monitor=states.append)
     assert whole.stopped == "patience"
     assert whole.kept_iteration < len(states) - 2
-    # Once before the best iteration, and once after it, when the best must not be forgotten.
+    # Once before the best iteration, and once after it, when the best must be remembered.
     early, late = states[whole.kept_iteration // 2], states[whole.kept_iteration + 2]
     for state in (early, late):
         resumed = fit(backend, graph, rows, em, 0.01, valid=valid, resume=state)
@@ -161,7 +161,7 @@ def test_going_on_from_a_state_gives_the_same_bits(backend: str) -> None:
         same_bits(whole, resumed)
 
 
-def same_bits(whole: Fitted, resumed: Fitted) -> None:
+def same_bits(whole: FitResult, resumed: FitResult) -> None:
     assert (whole.parameters.weights == resumed.parameters.weights).all()
     for one, other in zip(whole.parameters.tables, resumed.parameters.tables, strict=True):
         assert (one == other).all()

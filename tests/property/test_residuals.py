@@ -1,4 +1,4 @@
-"""Linked forests are valid, say what their links say, and leave other components as they were."""
+"""Linked forests are valid, have the expected values, and leave other components unchanged."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from spnc import checks
 from spnc.backends.numpy import NumpyBackend
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
-from spnc.forest.grow import crown
-from spnc.forest.pretraining import warm_up
+from spnc.forest.grow import add_top_sum
+from spnc.forest.pretraining import pretrain
 from spnc.graph.nodes import below, children_first, payloads
 from spnc.graph.scopes import scopes
 from spnc.leaves.smoothing import Smoothing
@@ -26,7 +26,7 @@ from spnc.residuals import Forest, LinkingTask, Residual
 from spnc.residuals.best_gain import BestGain
 from spnc.residuals.greedy_bfs import GreedyBfs
 from spnc.residuals.informed import Informed
-from spnc.residuals.support.link_gain import Judge, judged_rows
+from spnc.residuals.support.link_gain import LinkJudge, judging_rows
 from spnc.residuals.support.receiver import Link, Receiver
 from tests.circuits import all_states, probability
 from tests.forests import circuits_forest, linking, small_forest
@@ -56,13 +56,13 @@ def test_every_strategy_that_draws_links_is_tried() -> None:
 
 
 def warmed(task: LinkingTask, strategy: Residual) -> LinkingTask:
-    """The same task, what changes parameters on purpose being done: what is left are links."""
-    task.warm_up(getattr(strategy, "warm_up", 0))
-    return replace(task, warm_up=lambda _: None)
+    """Return the task with pretraining done, so that only links can change the forest."""
+    task.pretrain(getattr(strategy, "warm_up", 0))
+    return replace(task, pretrain=lambda _: None)
 
 
 def picture(forest: Forest) -> list[Any]:
-    """All that lies below the roots of a forest."""
+    """Return everything below the roots of a forest."""
     graph, found = forest.builder.graph, []
     for root in forest.roots:
         for n in below(graph, root):
@@ -87,10 +87,10 @@ def test_a_linked_forest_is_valid_and_its_components_are_as_before(
     linked = strategy.link(task)
     assert linked.roots[: len(forest.roots)] == forest.roots
     assert picture(Forest(linked.builder, forest.roots)) == before
-    if linked.roots == forest.roots:  # without links there is nothing more
+    if linked.roots == forest.roots:  # without links there is nothing else to test
         assert {"W201", "W202"} & {d.code for d in task.sink.diagnostics}
 
-    graph, sink = crown(linked), Sink()
+    graph, sink = add_top_sum(linked), Sink()
     checks.check(graph, sink)
     assert not sink.diagnostics
     engine_program, parameters = lower(graph)
@@ -136,7 +136,7 @@ def test_a_linked_component_is_the_mixture_that_its_links_describe(
     node, scope = payloads(plain), scopes(plain, children_first(plain))
 
     def value(n: int, row: np.ndarray) -> float:
-        """What the copy's node is by its first children, mixed with each link's node in turn."""
+        """Return a node's value from its original children, mixed with each link in turn."""
         data = plain.succ[n]
         parts = [value(c, row) for c in data]
         kind = type(node[n]).__name__
@@ -168,28 +168,28 @@ def test_links_raise_the_likelihood_by_just_their_gain(seed: int) -> None:
     if not targets:
         return
     rng = np.random.default_rng(seed)
-    rows = judged_rows(linking(forest, dataset, seed), "train", 10**6)
-    judge = Judge(receiver, rows)
-    judge.look_at(targets)
+    rows = judging_rows(linking(forest, dataset, seed), "train", 10**6)
+    judge = LinkJudge(receiver, rows, NumpyBackend())
+    judge.measure(targets)
     target = int(rng.choice(targets))
     nodes = receiver.breadth_first(receiver.partners[0])
-    partners = list(receiver.fitting(target, nodes))
+    partners = list(receiver.candidates(target, nodes))
 
     def likelihood() -> float:
-        """Of the forest with the receiver as one more component."""
+        """Return the likelihood of the rows under the forest with the receiver."""
         total = np.zeros(rows.rows)
         for root in (*forest.roots, receiver.root):
             receiver.graph.graph["root"] = root
             total += [probability(receiver.graph, row) for row in rows.values]
         return float(rows.weights @ np.log(total / (1 + len(forest.roots))))
 
-    # Two links to one target, the second judged by what the first has made of it.
+    # Two links to one target; the second is judged after the first has been accepted.
     for partner in rng.choice(partners, min(2, len(partners)), replace=False).tolist():
         child = receiver.marginal(target, partner)
         if child is None:
             continue
         (values,) = judge.values([child])
-        best = judge.best_share(target, values)
+        best = judge.best_weight(target, values)
         gain = judge.gain(target, values, best)
         assert gain >= 0.0
         for other in np.linspace(0.05, 0.95, 7):
@@ -211,15 +211,17 @@ def test_a_warm_up_is_em_and_keeps_what_weighs_nothing(seed: int) -> None:
     zero = {(n, c) for n, c, data in graph.edges(data=True) if data.get("weight") == 0.0}
 
     def likelihood() -> float:
-        program, parameters = lower(crown(Forest(copy.deepcopy(forest.builder), forest.roots)))
+        program, parameters = lower(
+            add_top_sum(Forest(copy.deepcopy(forest.builder), forest.roots))
+        )
         engine = NumpyBackend().open(program)
         return engine.score(parameters, dataset.distinct["train"]).rank  # type: ignore[return-value]
 
     before = likelihood()
-    warm_up(forest, dataset.distinct["train"], Smoothing.of(0.0), NumpyBackend(), 2)
+    pretrain(forest, dataset.distinct["train"], Smoothing.of(0.0), NumpyBackend(), 2)
     assert likelihood() >= before or np.allclose(likelihood(), before)
     assert zero <= {(n, c) for n, c, data in graph.edges(data=True) if data.get("weight") == 0.0}
-    warm_up(forest, dataset.distinct["train"], Smoothing.of(0.1), NumpyBackend(), 2)
+    pretrain(forest, dataset.distinct["train"], Smoothing.of(0.1), NumpyBackend(), 2)
     sink = Sink()
-    checks.check(crown(forest), sink)
+    checks.check(add_top_sum(forest), sink)
     assert not sink.diagnostics

@@ -13,7 +13,16 @@ from spnc.cli.arguments import add_json, add_quiet, command
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
-    parser = command(subparsers, "report", run, "write one HTML page about a finished run")
+    parser = command(
+        subparsers,
+        "report",
+        run,
+        "write one HTML page about a finished run",
+        examples=(
+            "spnc report runs/quickstart",
+            "spnc report runs/quickstart --no-data -o digits.html",
+        ),
+    )
     parser.add_argument("run_folder", metavar="RUN", help="a folder that `spnc train` wrote")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="an .html file (default: report.html in RUN)"
@@ -45,7 +54,7 @@ def _image(text: str) -> tuple[int, int] | Literal["none"]:
 def run(arguments: argparse.Namespace) -> int:
     """Write the page, then print what each of its sections found."""
     from spnc.cli.output import complain, say
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.common.wording import visible
     from spnc.diagnostics import Sink
     from spnc.reports.build import write_report

@@ -9,7 +9,7 @@ import numpy as np
 from spnc.common.observer import Observer, Stage
 from spnc.data.dataset import Dataset, Table
 from spnc.program.program import Program
-from spnc.queries.marginals import column_probabilities
+from spnc.queries.column_marginals import column_probabilities
 from spnc.reports.facts.circuit import CircuitFacts, circuit_facts
 from spnc.reports.facts.columns import ColumnsFit, columns_fit
 from spnc.reports.facts.images import Shape

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import spnc
 from spnc.data.dataset import Column, Dataset, Table
 from spnc.diagnostics import Sink
-from spnc.forest.grow import crown, grow
+from spnc.forest.grow import add_top_sum, grow
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Leaf, Product, Sum, below, children, parents, payloads
 from spnc.learners.circuit import Circuit
@@ -55,7 +55,7 @@ def test_a_component_does_not_depend_on_how_many_follow() -> None:
 
 
 def test_the_sum_on_top_weighs_all_components_alike() -> None:
-    graph = crown(grown(Component(learner=ExtraSpn(), count=4)))
+    graph = add_top_sum(grown(Component(learner=ExtraSpn(), count=4)))
     weights = [data["weight"] for data in graph.succ[graph.graph["root"]].values()]
     assert weights == [0.25] * 4
 
@@ -93,7 +93,7 @@ def test_a_circuit_s_variables_are_matched_with_the_data_s_columns_by_name(tmp_p
     file = tmp_path / "circuit.json"
     file.write_text(json.dumps(circuit()))
     forest = grown(Component(learner=Circuit(file=str(file))))
-    model_graph = crown(forest)
+    model_graph = add_top_sum(forest)
     program, parameters = lower_graph(model_graph)
     model = spnc.Model("m", program, parameters)
     alone = spnc.compile(circuit())
@@ -107,14 +107,16 @@ def test_a_trained_model_can_be_a_component(tmp_path: Path) -> None:
     earlier = spnc.compile(circuit())
     earlier.save(tmp_path / "earlier.spnc")
     forest = grown(Component(learner=Circuit(file=str(tmp_path / "earlier.spnc"))))
-    program, parameters = lower_graph(crown(forest))
+    program, parameters = lower_graph(add_top_sum(forest))
     rows = np.array([[1.0, 0.0, np.nan], [0.0, 1.0, 1.0]])
     found = spnc.Model("m", program, parameters).log_likelihood(rows)
     assert found == pytest.approx(earlier.log_likelihood(rows[:, ::-1]))
 
 
 def test_bagging_gives_each_component_a_sample_of_the_rows() -> None:
-    learner = ExtraSpn(min_instances=1000)  # factorised at once: leaves show what rows it saw
+    learner = ExtraSpn(
+        min_instances=1000
+    )  # factorised at once, so that the leaves show the rows it was given
     plain = grown(Component(learner=learner, count=2))
     bagged = grown(Component(learner=learner, count=2, bootstrap=True))
 
@@ -128,7 +130,7 @@ def test_bagging_gives_each_component_a_sample_of_the_rows() -> None:
     assert shares(plain)[0] == shares(plain)[1]
     assert shares(bagged)[0] != shares(bagged)[1]
     assert shares(bagged) == shares(grown(Component(learner=learner, count=2, bootstrap=True)))
-    # Each sample has about a standard error around what all rows say.
+    # Samples differ from the estimate of all rows by about a standard error.
     errors = np.abs(np.array(shares(bagged)) - np.array(shares(plain)))
     assert 0.0 < errors.max() < 5 * 0.5 / np.sqrt(len(VALUES))
 
@@ -137,7 +139,7 @@ def test_ties_hold_within_a_component_and_not_between_two(tmp_path: Path) -> Non
     file = tmp_path / "circuit.json"
     file.write_text(json.dumps(circuit(tie=True)))
     forest = grown(Component(learner=Circuit(file=str(file)), count=2))
-    program, _ = lower_graph(crown(forest))
+    program, _ = lower_graph(add_top_sum(forest))
     assert program.facts()["leaves"] == 2 * 5
 
 
@@ -191,7 +193,7 @@ def test_a_copy_is_the_same_to_the_order_of_parents_and_changes_alone(
     before = order(builder)
     copied = builder.copy()
     assert order(copied) == before
-    assert copied.product() == 10  # new nodes are numbered on
+    assert copied.product() == 10  # numbering continues
     for parent, child in edges:
         copied.graph.edges[parent, child]["weight"] = 0.0
         assert copied.graph.pred[child][parent]["weight"] == 0.0

@@ -1,4 +1,4 @@
-"""RAT-SPNs: the region graph is what it should be, and so is the circuit over it."""
+"""RAT-SPNs: the region graph and its circuit have the expected structure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spnc.diagnostics import Sink
 from spnc.graph.nodes import Leaf, Product, Sum, payloads
 from spnc.learners.rat_spn import RatSpn, Regions, cut
 from tests.circuits import all_states, probability, random_columns, repeated_rows
-from tests.lessons import binary, learn
+from tests.learning_tasks import binary, learn
 
 SEEDS = st.integers(0, 10**6)
 
@@ -101,7 +101,7 @@ def test_its_size_follows_from_its_options(splits: int, times: int, sums: int, i
 
 
 def test_a_region_met_twice_is_one_region() -> None:
-    """Three columns: at most three ways to cut them, however often that is tried."""
+    """Three columns can be cut in at most three ways, whatever the number of repetitions."""
     columns = binary(3)
     table = repeated_rows(2, tuple(columns), 50, 0.0)
     graph = learn(RatSpn(splits=2, repetitions=30, sums=2, inputs=2), columns, table)
@@ -116,7 +116,7 @@ def test_all_sums_of_a_region_share_their_children() -> None:
     graph = learn(RatSpn(splits=2, repetitions=3, sums=5, inputs=3), columns, table)
     inner = [n for n, p in payloads(graph).items() if isinstance(p, Sum) and graph.pred[n]]
     families = [frozenset(graph.succ[n]) for n in inner]
-    assert [families.count(family) for family in set(families)] == [5] * 6
+    assert [families.count(tree) for tree in set(families)] == [5] * 6
 
 
 def test_the_same_seed_gives_the_same_circuit_and_another_seed_another() -> None:

@@ -15,12 +15,13 @@ import spnc
 from spnc.cli import main
 from spnc.diagnostics import Sink
 from spnc.pipeline import compile_recipe
+from spnc.program.validity import program_problems
 from spnc.registry import OPTIMIZERS
 from spnc.runs.folder import RunFolder
 from spnc.spec.read import read_recipe
 from spnc.training import State
-from spnc.training.fit import Fitting
-from spnc.training.prune import Prune
+from spnc.training.fit import ProgramFitter
+from spnc.training.flow_pruning import Prune
 
 WAYS = {
     "em": "{method: em, max_iterations: 12}",
@@ -231,7 +232,7 @@ def test_only_edges_of_little_flow_go_and_a_sum_keeps_its_strongest_child(spec: 
         gone = found.weights == 0.0
         assert gone.any()
         assert (share[gone] < below).all()
-        assert list(program.problems(found)) == []
+        assert list(program_problems(program, found)) == []
         starts = program.weight_starts
         for a, b in pairwise(starts):
             own = slice(a, b)
@@ -267,13 +268,13 @@ def test_pruning_looks_at_the_flows_of_the_kept_parameters(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    pruned = Fitting._pruned
+    pruned = ProgramFitter._pruned
 
-    def spy(self: Fitting, prune: Prune, program: Any, parameters: Any) -> Any:
+    def spy(self: ProgramFitter, prune: Prune, program: Any, parameters: Any) -> Any:
         seen.append(parameters)
         return pruned(self, prune, program, parameters)
 
-    monkeypatch.setattr(Fitting, "_pruned", spy)
+    monkeypatch.setattr(ProgramFitter, "_pruned", spy)
     spnc.train(spec, PRUNED)
     first = spnc.train(spec, PRUNED[:1]).fitted
     assert (seen[0].weights == first.parameters.weights).all()
