@@ -23,7 +23,7 @@ from benchmarks.common.published import CHECKED, DATASETS, FAR, LEARN_SPN, SOURC
 from benchmarks.common.trainings import RESULTS, ROOT
 from benchmarks.timing import speed_page
 from spnc.common.atomic import write_bytes, write_text
-from spnc.report.plots.style import COLOURS, GREY, INK, house_style, image, number
+from spnc.reports.plots.style import COLOURS, GREY, INK, house_style, image, number
 
 BUDGET = "1min"
 README = ROOT / "README.md"

@@ -1,4 +1,4 @@
-"""Draws `docs/pictures/report-*.png`: the page about a run, as Chromium shows it.
+"""Draw `docs/pictures/report-*.png`: the page about a run, as Chromium shows it.
 
 python docs/make_report_pictures.py               # trains specs/quickstart.yaml first
 python docs/make_report_pictures.py --run RUN     # takes a run folder of `spnc train`
@@ -22,7 +22,7 @@ SHOWN = (("report-top", "header", False, 980), ("report-rows", "#rows", True, 98
 
 
 def draw(run: Path, target: Path) -> None:
-    """The head of the page in light colours, and badly explained rows in dark ones."""
+    """Draw the top of the page in light colours, and the least likely rows in dark ones."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         page = Path(folder) / "report.html"
         spnc_command(["report", str(run), "-o", str(page), "--quiet"])
@@ -36,7 +36,7 @@ def draw(run: Path, target: Path) -> None:
 
 
 def main() -> None:
-    """Draw, after training if no run is given."""
+    """Draw the pictures; train first if no run is given."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--run", type=Path, help="a run folder of specs/quickstart.yaml")
     parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")

@@ -4,6 +4,7 @@
     run = spnc.train("specs/quickstart.yaml")   # run.model, run.fitted, run.scores
     best = spnc.train_auto("rows.csv", "10min") # chooses a recipe; best.recipe
     spnc.load("model.spnc").log_likelihood(X)
+    spnc.report("runs/quickstart")              # one HTML page about a run; returns its path
     spnc.check("circuit.spn")                   # a list of diagnostics, empty if all is well
 
 Importing this is cheap: what a name needs is loaded when it is first used.
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
     from spnc.diagnostics import Diagnostic, InputError
     from spnc.model import Model
     from spnc.pipeline import Trained
+    from spnc.reports.build import report
     from spnc.runs.interruption import Interrupted
 
 _HOMES = {
     "check": "spnc.api",
     "compile": "spnc.api",
     "load": "spnc.api",
+    "report": "spnc.reports.build",
     "train": "spnc.api",
     "train_auto": "spnc.api",
     "Diagnostic": "spnc.diagnostics",
@@ -43,6 +46,7 @@ __all__ = [
     "check",
     "compile",
     "load",
+    "report",
     "train",
     "train_auto",
 ]

@@ -1,4 +1,4 @@
-"""A real browser for tests: Chromium without a window, spoken to through a pipe."""
+"""A real browser for tests: headless Chromium, controlled through a pipe (DevTools protocol)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
 WHY_NOT = f"no browser is installed (looked for {', '.join(NAMES)})"
 _OPTIONS = (
     "--headless",
-    "--no-sandbox",  # as root there is none
+    "--no-sandbox",  # the sandbox does not work as root
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
 
 
 class Tab:
-    """A page in the browser. `events` are what it told: console, errors, requests."""
+    """A page in the browser. `events` are its messages: console, errors, requests."""
 
     def __init__(self, write: int, read: int) -> None:
         self._write, self._read = write, read
@@ -44,23 +47,23 @@ class Tab:
             self.send(f"{domain}.enable")
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Ask the browser for something, and wait for its answer."""
+        """Send a command to the browser and return its reply."""
         self._last += 1
         message: dict[str, Any] = {"id": self._last, "method": method, "params": parameters}
         if self._session is not None:
             message["sessionId"] = self._session
         os.write(self._write, json.dumps(message).encode() + b"\0")
         while True:
-            answer = self._next()
-            if answer.get("id") == self._last:
-                assert "error" not in answer, answer["error"]
-                return answer["result"]  # type: ignore[no-any-return]
-            self.events.append(answer)
+            reply = self._next()
+            if reply.get("id") == self._last:
+                assert "error" not in reply, reply["error"]
+                return reply["result"]  # type: ignore[no-any-return]
+            self.events.append(reply)
 
     def open(
         self, file: Path, *, script: bool = True, width: int = 1280, dark: bool = False
     ) -> None:
-        """Load a file and wait until it is there."""
+        """Load a file and wait until it has loaded."""
         self.events.clear()
         self.send("Emulation.setScriptExecutionDisabled", value=not script)
         self.resize(width)
@@ -70,7 +73,7 @@ class Tab:
             self.events.append(self._next())
 
     def resize(self, width: int, height: int = 900) -> None:
-        """Another size of the window."""
+        """Set the size of the window."""
         self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -80,49 +83,49 @@ class Tab:
         )
 
     def prefer(self, scheme: str) -> None:
-        """The colours that the system asks for."""
+        """Set the colour scheme of the system, `light` or `dark`."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.send("Emulation.setEmulatedMedia", features=features)
 
     def ask(self, expression: str) -> Any:
-        """The value of an expression on the page."""
+        """Return the value of a JavaScript expression on the page."""
         found = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
     def box(self, selector: str, block: str = "center") -> dict[str, float]:
-        """Where an element is in the window, once it has been scrolled there."""
+        """Scroll to an element and return its place in the window."""
         found = f"document.querySelector({json.dumps(selector)})"
         self.ask(f"{found}.scrollIntoView({{block: '{block}', behavior: 'instant'}})")
         sides = "(({x, y, width, height}) => ({x, y, width, height}))"
         return self.ask(f"{sides}({found}.getBoundingClientRect())")  # type: ignore[no-any-return]
 
     def press(self, key: str) -> None:
-        """A key, where the focus is."""
+        """Press a key; the element with the focus gets it."""
         for kind in ("keyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, key=key)
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
-        """The mouse: `mouseMoved`, `mousePressed`, `mouseReleased` or `mouseWheel`."""
+        """Send a mouse event: `mouseMoved`, `mousePressed`, `mouseReleased` or `mouseWheel`."""
         self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
     def picture(self, file: Path) -> None:
-        """What is in the window as a PNG."""
+        """Save what is in the window as a PNG."""
         made = self.send("Page.captureScreenshot", format="png")
         file.write_bytes(base64.b64decode(made["data"]))
 
     def paper(self) -> bytes:
-        """The page as a PDF."""
+        """Return the page as a PDF."""
         return base64.b64decode(self.send("Page.printToPDF", printBackground=True)["data"])
 
     def troubles(self) -> list[str]:
-        """Whatever the page complained about."""
-        self.ask("1")  # all that came before has been told then
+        """Return the errors and console messages of the page."""
+        self.ask("1")  # earlier events have arrived once this has
         bad = ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")
         return [json.dumps(e["params"]) for e in self.events if e.get("method") in bad]
 
     def requests(self) -> list[str]:
-        """The addresses that the page asked for."""
+        """Return the addresses that the page requested."""
         self.ask("1")
         asked = [e for e in self.events if e.get("method") == "Network.requestWillBeSent"]
         return [e["params"]["request"]["url"] for e in asked]
@@ -130,7 +133,7 @@ class Tab:
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
             more = os.read(self._read, 1 << 20)
-            assert more, "the browser has gone"
+            assert more, "the browser has ended"
             self._rest += more
         message, self._rest = self._rest.split(b"\0", 1)
         return json.loads(message)  # type: ignore[no-any-return]
@@ -138,11 +141,11 @@ class Tab:
 
 @contextmanager
 def browser(profile: Path) -> Iterator[Tab]:
-    """A browser with a tab, which ends with the block."""
+    """Start a browser with one tab; it ends with the block."""
     assert BROWSER is not None
     to_read, write = os.pipe()
     read, to_write = os.pipe()
-    # The browser listens on the descriptor 3 and answers on 4; first both go out of the way.
+    # The browser reads from descriptor 3 and writes to 4, so our ends are first moved elsewhere.
     ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 20) for end in (to_read, to_write)]
     line = "import os, sys; os.dup2({}, 3); os.dup2({}, 4); os.execv(sys.argv[1], sys.argv[1:])"
     command = [sys.executable, "-c", line.format(*ends), BROWSER, *_OPTIONS]

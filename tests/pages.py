@@ -1,4 +1,4 @@
-"""HTML pages looked at without a browser: what is in them, and whether it is well put together."""
+"""HTML pages without a browser: parse them, and check that they are well formed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from spnc.model import Model
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS
 
-VOID = {"br", "hr", "img", "input", "link", "meta"}
+VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
 
 
 @dataclass(eq=False)
 class Element:
-    """An element, its texts and what is in it."""
+    """An element, its own text and its children."""
 
     tag: str
     attributes: dict[str, str | None]
@@ -26,7 +26,7 @@ class Element:
     text: str = ""
 
     def all(self, *tags: str) -> list[Element]:
-        """Every element of these kinds below, in order."""
+        """Return all descendants with one of these tags, in order."""
         found = []
         for child in self.children:
             if child.tag in tags:
@@ -35,11 +35,11 @@ class Element:
         return found
 
     def words(self) -> str:
-        """All text in it."""
+        """Return all text in the element."""
         return self.text + "".join(child.words() for child in self.children)
 
     def has(self, class_: str) -> bool:
-        """Whether it is of a class."""
+        """Return whether the element has a CSS class."""
         return class_ in (self.attributes.get("class") or "").split()
 
 
@@ -67,7 +67,7 @@ class _Reader(HTMLParser):
 
 
 def read_page(text: str) -> Element:
-    """The page as elements; fails where one is not closed, or closed by another."""
+    """Parse a page; fail if an element is not closed, or closed by another tag."""
     assert text.startswith("<!DOCTYPE html>")
     reader = _Reader()
     reader.feed(text)
@@ -77,11 +77,11 @@ def read_page(text: str) -> Element:
 
 
 def opened(graph: Graph, name: str = "some") -> Model:
-    """A circuit as the model that a page would be about."""
+    """Return a circuit as a model on the numpy backend."""
     return Model(name, *lower(graph), {}, BACKENDS["numpy"]())
 
 
-# Columns that are pixels, a search, links and pruning: all that a page can be about.
+# Pixel columns, a search, links and pruning: a run whose page has all sections.
 PIXELS = """
 model: digits
 data: {source: builtin:digits, split: [0.7, 0.15, 0.15]}
@@ -95,7 +95,7 @@ backend: numpy
 
 
 def trained(folder: Path, spec: str, rows: str | None = None) -> Path:
-    """The run folder of a spec that was trained."""
+    """Train a spec and return its run folder."""
     if rows is not None:
         (folder / "rows.csv").write_text(rows, encoding="utf-8")
     (folder / "spec.yaml").write_text(spec, encoding="utf-8")

@@ -9,7 +9,7 @@ from spnc.common.atomic import write_bytes
 from spnc.data.pairs import mutual_information, pair_counts
 from spnc.diagnostics import Sink
 from spnc.pipeline import compile_recipe, fit
-from spnc.report.plots.mutual_information import Comparison, picture
+from spnc.reports.plots.mutual_information import Comparison, picture
 from spnc.spec.read import read_recipe
 
 # Links to one other component, after one iteration; and links to nine, after ten.

@@ -76,7 +76,7 @@ def add(subparsers: Any) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser, default: str) -> None:
-    """`-o`: where the picture goes."""
+    """Add the option `-o`, the file of the picture."""
     parser.add_argument(
         "-o", "--output", metavar="FILE", help=f"a .png or .svg file (default: {default})"
     )
@@ -91,7 +91,7 @@ def run_mi(arguments: argparse.Namespace) -> int:
     from spnc.common.progress_display import observing
     from spnc.data.pairs import mutual_information
     from spnc.diagnostics import Sink
-    from spnc.report.plots.mutual_information import Comparison, picture
+    from spnc.reports.plots.mutual_information import Comparison, picture
 
     sink = Sink()
     paths = [Path(name) for name in arguments.models]
@@ -147,7 +147,7 @@ def _read_models(paths: Sequence[Path], sink: Sink) -> list[Model]:
                     "E307",
                     f"the columns of `{path}` differ from those of `{paths[0]}`",
                     where=str(path),
-                    notes=[f"there {shown(models[0])}", f"here {shown(model)}"],
+                    notes=[f"`{paths[0]}` has {shown(models[0])}", f"`{path}` has {shown(model)}"],
                     help="give models of the same data",
                 )
     return models
@@ -194,7 +194,7 @@ def run_history(arguments: argparse.Namespace) -> int:
 
     from spnc.cli.output import say, table
     from spnc.diagnostics import Sink
-    from spnc.report.plots.learning_curve import picture
+    from spnc.reports.plots.learning_curve import picture
     from spnc.runs.history import read_history
 
     sink = Sink()
@@ -248,7 +248,7 @@ def output_of(arguments: argparse.Namespace, default: Path, sink: Sink) -> Path:
         kind = f"as `{output.suffix}`" if output.suffix else "without a suffix"
         sink.error(
             "E602",
-            f"pictures are not written {kind}",
+            f"a picture cannot be written {kind}",
             where=str(output),
             help=f"give a name that ends in {' or '.join(FORMS)}",
         )

@@ -25,9 +25,9 @@ from spnc.diagnostics import Sink
 from spnc.model import Model
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS
-from spnc.report.plots import learning_curve as curves
-from spnc.report.plots import mutual_information as matrices
-from spnc.report.plots.mutual_information import Comparison
+from spnc.reports.plots import learning_curve as curves
+from spnc.reports.plots import mutual_information as matrices
+from spnc.reports.plots.mutual_information import Comparison
 from spnc.runs import checkpoint
 from spnc.runs.history import History, read_history
 from tests.circuits import random_circuit, random_rows

@@ -1,1 +1,0 @@
-"""Pictures of models and runs: one kind of picture, one file. Only here is matplotlib imported."""

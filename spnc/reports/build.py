@@ -1,0 +1,120 @@
+"""Write the page about a run: read the folder, compute the facts, assemble the HTML, save it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from spnc.backends import Backend
+from spnc.common.atomic import write_text
+from spnc.common.observer import Observer
+from spnc.diagnostics import Sink, did_you_mean, writing
+from spnc.model import Model
+from spnc.registry import BACKENDS
+from spnc.reports.facts.gather import gather
+from spnc.reports.facts.images import Shape, asked_shape, shape_of
+from spnc.reports.facts.reading import read_run
+from spnc.reports.page.assemble import page, sections
+from spnc.reports.page.parts import Section
+from spnc.runs.folder import RunFolder
+
+SUFFIXES = (".html", ".htm")
+
+# Lines and columns of pixels; "none" for rows that are no pictures; None: decide by column names.
+ImageSize = tuple[int, int] | Literal["none"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenPage:
+    """A page that was written: where, how large, and what it says."""
+
+    path: Path
+    size: int  # bytes
+    with_data: bool  # whether the run's data was found and used
+    sections: Sequence[Section]
+
+
+def report(
+    run: str | Path,
+    out: str | Path | None = None,
+    *,
+    image: ImageSize = None,
+    with_data: bool = True,
+    backend: str = "auto",
+) -> Path:
+    """Write one HTML page about a finished run and return its path. Raises `InputError`.
+
+    `run` is a folder that `spnc train` wrote; `out` is an .html file, by default `report.html` in
+    the run folder. `image` is the shape of rows that are pictures, as (lines, columns) of pixels,
+    or "none"; by default the names of the columns decide. With `with_data=False`, or where the
+    data of the run cannot be read, the page leaves out the parts that need the data and says so.
+    """
+    written = write_report(
+        run, out, Sink(), Observer(), image=image, with_data=with_data, backend=backend
+    )
+    return written.path
+
+
+def write_report(
+    run: str | Path,
+    out: str | Path | None,
+    sink: Sink,
+    observer: Observer,
+    *,
+    image: ImageSize = None,
+    with_data: bool = True,
+    backend: str = "auto",
+) -> WrittenPage:
+    """Do what `report` does; problems go to `sink`, progress to `observer`."""
+    folder = RunFolder(Path(run), sink)
+    path = folder.report if out is None else Path(out)
+    _check_suffix(path, sink)
+    chosen = _backend_named(backend, sink)
+    found = read_run(folder.path, sink, observer, with_data=with_data)
+    shape = _shape(image, found.model, sink) if found is not None else None
+    sink.stop()
+    assert found is not None
+    assert chosen is not None
+    found.model.backend = chosen
+    facts = gather(found, shape, observer)
+    observer.stage("writing the page")
+    parts = sections(facts)
+    text = page(facts, parts)
+    with writing(path):
+        write_text(path, text)
+    return WrittenPage(path, len(text.encode()), found.dataset is not None, parts)
+
+
+def _check_suffix(path: Path, sink: Sink) -> None:
+    """Report a file name that does not end in .html or .htm."""
+    if path.suffix.lower() not in SUFFIXES:
+        kind = f"as `{path.suffix}`" if path.suffix else "without a suffix"
+        sink.error(
+            "E602",
+            f"a page cannot be written {kind}",
+            where=str(path),
+            help=f"give a name that ends in {SUFFIXES[0]}",
+        )
+
+
+def _backend_named(name: str, sink: Sink) -> Backend | None:
+    if name not in BACKENDS:
+        sink.error("E109", f"no backend is named `{name}`", help=did_you_mean(name, BACKENDS))
+        return None
+    backend: Backend = BACKENDS[name]()
+    return backend
+
+
+def _shape(image: ImageSize, model: Model, sink: Sink) -> Shape | None:
+    if image is None:
+        return shape_of(model.columns)
+    if image == "none":
+        return None
+    if len(image) != 2 or not all(isinstance(side, int) for side in image):
+        wanted = 'give (lines, columns), such as (28, 28), or "none"'
+        sink.error("E604", f"`image` is {image!r}", help=wanted)
+        return None
+    height, width = image
+    return asked_shape(height, width, model.columns, sink)

@@ -1,0 +1,1 @@
+"""What the page about a run says, as plain data without HTML; one topic, one file."""

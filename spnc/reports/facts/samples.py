@@ -1,0 +1,98 @@
+"""Rows drawn from the model, each with the most similar training row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.common.arrays import Floats, Ints
+from spnc.data.dataset import SPLITS, Dataset, Table
+from spnc.model import Model
+from spnc.reports.facts.rows import log_likelihoods, some_rows
+
+COUNT = 32
+COMPARED = 200  # real rows that are compared with training rows in the same way
+_CELLS = 1 << 29  # compared, at most; takes some seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Drawn rows, `[row, column]`. Distances count the cells that differ from the nearest row.
+
+    Distances are estimates if cells are missing.
+    """
+
+    values: Floats
+    log_likelihoods: Floats
+    nearest: Floats  # training row of each
+    distances: Floats
+    copies: int  # drawn rows that are equal to a complete training row
+    missing: bool  # whether training rows have missing cells
+    looked_at: int  # training rows
+    real: str | None  # split of the real rows compared; None if there is only training data
+    real_distances: Floats
+
+
+def samples_fit(model: Model, dataset: Dataset, seed: int) -> Samples:
+    """Draw rows with the seed of the run; compare them and unseen real rows with training rows."""
+    values = model.sample(COUNT, seed)
+    columns = values.shape[1]
+    most = max(1000, _CELLS // ((COUNT + COMPARED) * columns))
+    train, _ = some_rows(dataset.train, most, "nearest")
+    distances, nearest = nearest_rows(values, train.values)
+    complete = ~np.isnan(train.values[nearest]).any(axis=1)
+    held_out = [name for name in SPLITS if name in dataset.splits and name != "train"]
+    real, real_distances = None, np.zeros(0)
+    if held_out:
+        real = held_out[-1]
+        some, _ = some_rows(dataset.splits[real], COMPARED, "real")
+        real_distances, _ = nearest_rows(some.values, train.values)
+    found = log_likelihoods(model, Table(values))
+    return Samples(
+        values,
+        found,
+        train.values[nearest],
+        distances,
+        int((complete & (distances == 0.0)).sum()),
+        bool(np.isnan(train.values).any()),
+        train.rows,
+        real,
+        real_distances,
+    )
+
+
+def nearest_rows(rows: Floats, among: Floats) -> tuple[Floats, Ints]:
+    """Return the distance of each row to its nearest row, and the place of that row.
+
+    A distance is the number of cells that differ; ties go to the row with the fewest missing
+    cells. A missing cell counts with its expectation, so that incomplete rows are not near to
+    everything: the share of rows with another state if `among` lacks the cell, the share of pairs
+    of rows that differ if the row itself lacks it.
+    """
+    codes = np.where(np.isnan(among), -1, among).astype(np.int16)
+    wild = codes < 0
+    gaps = np.count_nonzero(wild, axis=1)
+    filled = np.maximum(1, len(among) - np.count_nonzero(wild, axis=0)).astype(np.float64)
+    spread = np.array([_spread(column) for column in codes.T])
+    distances, nearest = [], []
+    for row in rows:
+        known = ~np.isnan(row)
+        apart = codes[:, known] != row[known].astype(np.int16)
+        far = np.full(len(among), spread[~known].sum())
+        if gaps.any():
+            lacking = wild[:, known]
+            apart &= ~lacking
+            far += (lacking * (np.count_nonzero(apart, axis=0) / filled[known])).sum(axis=1)
+        far = np.round(far + np.count_nonzero(apart, axis=1), 9)
+        least = far.min()
+        nearest.append(int(np.argmin(np.where(far == least, gaps, len(row) + 1))))
+        distances.append(float(least))
+    return np.array(distances), np.array(nearest, dtype=np.int64)
+
+
+def _spread(codes: NDArray[np.int16]) -> float:
+    """Return the share of pairs of rows that differ in a column."""
+    counts = np.unique(codes[codes >= 0], return_counts=True)[1]
+    return 1.0 - float((counts / max(1, counts.sum())) @ (counts / max(1, counts.sum())))

@@ -1,0 +1,1 @@
+"""Pictures drawn with matplotlib; one kind of picture, one file."""
