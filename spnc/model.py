@@ -21,6 +21,7 @@ from spnc.common.atomic import write_bytes
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
+from spnc.common.views import model_html, model_text
 from spnc.data.dataset import UNSPLIT, Column, ColumnKind, Table
 from spnc.data.pairs import mutual_information
 from spnc.data.stream import stream_table
@@ -39,7 +40,7 @@ FORMAT = "spnc-model"
 VERSION = 1
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Model:
     """A circuit with parameters. `provenance` is plain JSON: recipe, data hash, versions."""
 
@@ -49,6 +50,18 @@ class Model:
     provenance: dict[str, Any] = field(default_factory=dict)
     backend: Backend = field(default_factory=lambda: BACKENDS["auto"]())
     _engine: Engine | None = None
+
+    def __repr__(self) -> str:
+        return model_text(self.name, self._counts())
+
+    def _repr_html_(self) -> str:
+        columns = [(c.name, str(c)) for c in self.columns]
+        return model_html(self.name, self._counts(), columns, self.provenance)
+
+    def _counts(self) -> dict[str, int]:
+        facts = self.program.facts()
+        shown = {name: facts[name] for name in ("nodes", "edges", "layers", "parameters")}
+        return {"columns": len(self.columns), **shown}
 
     @property
     def columns(self) -> tuple[Column, ...]:

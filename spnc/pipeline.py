@@ -22,6 +22,7 @@ from spnc.common.deadline import NEVER, Deadline
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Observer, Stage
 from spnc.common.rng import random_stream
+from spnc.common.views import trained_html, trained_text
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Diagnostic, Sink
 from spnc.forest.grow import add_top_sum, grow
@@ -61,7 +62,7 @@ class Compiled:
         return _model(self, self.parameters, self.recipe.backend)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trained:
     """A trained model, how training went, and how well every split is explained.
 
@@ -78,6 +79,18 @@ class Trained:
     tries: tuple[Outcome, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     run: Path | None = None
+
+    def __repr__(self) -> str:
+        averages = {name: split.avg_ll for name, split in self.metrics.splits.items()}
+        return trained_text(self.model.name, averages, self.metrics.spent, len(self.tries))
+
+    def _repr_html_(self) -> str:
+        metrics, fit = self.metrics, self.metrics.optimizer
+        splits = {n: (s.rows, s.avg_ll, s.impossible_rows) for n, s in metrics.splits.items()}
+        counts = {name: metrics.model[name] for name in ("edges", "parameters")}
+        ended = f"{fit.method} stopped by {fit.stopped} after {fit.iterations} iterations"
+        name, tries = self.model.name, len(self.tries)
+        return trained_html(name, counts, splits, metrics.spent, tries, ended=ended)
 
 
 def train(

@@ -203,6 +203,11 @@ class Metrics(Mapping[str, Any]):
     passed_over: str | None = None  # why `backend: auto` did not take the GPU
     search: SearchMetrics | None = None
 
+    @property
+    def spent(self) -> float:
+        """Seconds in all: those of the whole search, if there was one."""
+        return self.search.seconds if self.search is not None else self.seconds["total"]
+
     def __getitem__(self, key: str) -> Any:
         return self.to_json()[key]
 

@@ -195,3 +195,14 @@ def test_a_circuit_that_changes_after_it_was_checked_is_read_again(spec: Path) -
         assert not spnc.check(spec)
         model = spnc.train(spec).model
         assert model.log_likelihood([[np.nan, 1.0]])[0] == pytest.approx(np.log(float(p)))
+
+
+def test_results_have_short_views_in_notebooks(spec: Path) -> None:
+    trained: Any = spnc.train(spec, ["optimizer.max_iterations=2", "model=<b>small</b>"])
+    assert repr(trained).startswith("Trained('<b>small</b>', train -")
+    assert repr(trained.model).startswith("Model('<b>small</b>', 8 columns, ")
+    for shown in (trained, trained.model):
+        assert len(repr(shown)) < 200
+        page = shown._repr_html_()
+        assert "&lt;b&gt;small" in page
+        assert len(page) < 2_000
