@@ -31,41 +31,48 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-def check(thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any]) -> list[Diagnostic]:
+def check(
+    thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any], *, allow_plugins: bool = False
+) -> list[Diagnostic]:
     """Everything that is wrong with a spec, a circuit or a model; an empty list if nothing is.
 
     `thing` is the path of any file spnc knows, a networkx graph, or a node-link mapping.
+    `allow_plugins` permits importing the Python files that a spec names under `plugins`.
     """
     sink = Sink()
     try:
-        check_thing(thing, sink)
+        check_thing(thing, sink, allow_plugins=allow_plugins)
     except InputError as error:
         return list(error.diagnostics)
     return in_reading_order(sink.diagnostics)
 
 
 def check_thing(
-    thing: Any, sink: Sink, settings: Sequence[str] | str = ()
+    thing: Any, sink: Sink, settings: Sequence[str] | str = (), *, allow_plugins: bool = False
 ) -> tuple[Recipe | Graph | Model, list[str]]:
     """What was given, all of it looked at, and lines about what was and was not; stops at errors.
 
     For a spec, that includes the data and the circuits that it names, as far as they are here.
     """
-    found = read_thing(thing, sink, settings)
+    found = read_thing(thing, sink, settings, allow_plugins=allow_plugins)
     notes = check_recipe(found, sink) if isinstance(found, Recipe) else []
     sink.stop()
     return found, notes
 
 
 def compile(
-    thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any], settings: Sequence[str] | str = ()
+    thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any],
+    settings: Sequence[str] | str = (),
+    *,
+    allow_plugins: bool = False,
 ) -> Model:
     """The model of a spec before training, or of a circuit. Raises `InputError`.
 
-    `settings` are overrides such as `"optimizer.max_iterations=50"`.
+    `settings` are overrides such as `"optimizer.max_iterations=50"`; `allow_plugins` permits
+    importing the Python files that a spec names under `plugins`.
     """
     sink = Sink()
-    found = read_thing(thing, sink, settings)
+    found = read_thing(thing, sink, settings, allow_plugins=allow_plugins)
     sink.stop()
     if isinstance(found, Model):
         return found
@@ -75,14 +82,17 @@ def compile(
     return compile_recipe(found, sink).model()
 
 
-def train(spec: str | Path, settings: Sequence[str] | str = ()) -> Trained:
+def train(
+    spec: str | Path, settings: Sequence[str] | str = (), *, allow_plugins: bool = False
+) -> Trained:
     """The trained model of a spec, with its history and scores. Raises `InputError`.
 
     Of a spec with `search` it is the best on the validation rows, and has all the `tries`.
+    `allow_plugins` permits importing the Python files that the spec names under `plugins`.
     Nothing is written; `spnc train` on the command line keeps a run folder.
     """
     sink = Sink()
-    recipe = read_recipe(Path(spec), sink, as_settings(settings))
+    recipe = read_recipe(Path(spec), sink, as_settings(settings), allow_plugins=allow_plugins)
     sink.stop()
     assert recipe is not None
     need_backend(recipe, sink)
@@ -123,13 +133,13 @@ def load(path: str | Path) -> Model:
 
 @gc_paused()
 def read_thing(
-    thing: Any, sink: Sink, settings: Sequence[str] | str = ()
+    thing: Any, sink: Sink, settings: Sequence[str] | str = (), *, allow_plugins: bool = False
 ) -> Recipe | Graph | Model:
     """A recipe, a checked graph or a model from whatever a user may have; stops at errors."""
     found: Any
     settings = as_settings(settings)
     if isinstance(thing, str | Path):
-        found = _read_file(Path(thing), sink, settings)
+        found = _read_file(Path(thing), sink, settings, allow_plugins=allow_plugins)
     elif isinstance(thing, Mapping):
         found = from_node_link(thing, sink)
     else:
@@ -149,7 +159,7 @@ def as_settings(settings: Sequence[str] | str) -> list[str]:
     return [settings] if isinstance(settings, str) else list(settings)
 
 
-def _read_file(path: Path, sink: Sink, settings: Sequence[str]) -> Any:
+def _read_file(path: Path, sink: Sink, settings: Sequence[str], *, allow_plugins: bool) -> Any:
     if path.suffix.lower() == ".spnc":
         return read_model(path, sink)
     source = read_source(path, sink)
@@ -158,4 +168,6 @@ def _read_file(path: Path, sink: Sink, settings: Sequence[str]) -> Any:
     kind = kind_of(path, source.text, sink)
     if kind in ("circuit", "node-link"):
         return read_circuit(source, sink)
-    return recipe_from(source, sink, settings) if kind is not None else None
+    if kind is None:
+        return None
+    return recipe_from(source, sink, settings, allow_plugins=allow_plugins)

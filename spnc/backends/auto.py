@@ -25,7 +25,7 @@ class Auto(Options):
 
     def resolved(self) -> Backend:
         """The backend of the highest priority that can run, with its default options."""
-        others: list[Backend] = [BACKENDS[name]() for name in BACKENDS if name != "auto"]
+        others: list[Backend] = [b() for name, b in BACKENDS.builtin.items() if name != "auto"]
         return max((b for b in others if b.why_not() is None), key=lambda b: b.priority)
 
     def prepare(self, program: Program, progress: Progress) -> None:

@@ -21,6 +21,8 @@ from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
 from spnc.runs.lock import recipe_text, versions
 from spnc.pipeline import Compiled, Trained
+from spnc.program.program import Program
+from spnc.registry.usage import suppliers, used_plugins
 from spnc.spec.recipe import Lock, Recipe
 from spnc.spec.relocate import relocated
 from spnc.spec.write_yaml import write_yaml
@@ -124,7 +126,8 @@ class RunFolder:
         """Make the folder, with the lock file in it: from here on the run can be resumed."""
         self.clear(keep_checkpoint=resuming)
         self.attend(compiled)
-        write_text(self.lock, lock_text(compiled.recipe, compiled.dataset, self.path))
+        text = lock_text(compiled.recipe, compiled.dataset, self.path, compiled.program)
+        write_text(self.lock, text)
 
     def clear(self, *, keep_checkpoint: bool) -> None:
         """Make the folder; what an earlier run left there is removed, so that no file is of it."""
@@ -204,9 +207,17 @@ class RunFolder:
         return state
 
 
-def lock_text(recipe: Recipe, dataset: Dataset, folder: Path) -> str:
-    """A spec that repeats the run: every default resolved, file names seen from `folder`."""
-    lock = Lock(data=dataset.digest, versions=versions())
+def lock_text(
+    recipe: Recipe, dataset: Dataset, folder: Path, program: Program | None = None
+) -> str:
+    """A spec that repeats the run: every default resolved, file names seen from `folder`.
+
+    `program` is its circuit, where that is known: leaves can come from plug-ins too.
+    """
+    leaves = [table.distribution for table in program.leaves] if program is not None else []
+    tries = [one.recipe for one in recipe.space.tries] if recipe.space is not None else [recipe]
+    plugins = suppliers(used_plugins(tries, leaves))
+    lock = Lock(data=dataset.digest, versions=versions(), plugins=plugins)
     recipe = relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
     head = "# Written by spnc: every option of the run, and what it was made from.\n"
     search = recipe.search if recipe.space is not None else None

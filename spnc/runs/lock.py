@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
+from spnc.spec.plugins import check_locked_plugins
 from spnc.spec.recipe import Recipe
 from spnc.spec.relocate import relocated
 from spnc.spec.write_yaml import write_yaml
@@ -45,6 +46,7 @@ def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
             notes=[f"the data now has the SHA-256 {dataset.digest}"],
             help="bring the data back, or remove `lock` to train on what is there",
         )
+    check_locked_plugins(recipe, sink)
     if lock.versions is not None and lock.versions != versions():
         sink.warning(
             "W402",

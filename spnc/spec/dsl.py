@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Any
 
 import lark
 
 from spnc.diagnostics import Sink, Source, Span
-from spnc.language.parser import parse, span_of, unquoted
+from spnc.language.grammar import span_of, unquoted
+from spnc.language.parser import parse
 from spnc.registry import LEARNERS, OPTIMIZERS, RESIDUALS, STOPS, fields_of
 from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
@@ -145,14 +145,13 @@ class _Reader:
         return Scalar(text, text, self.span(item))
 
 
-@cache
 def _name_keys() -> dict[str, str]:
     """Options of plug-ins that hold a plug-in, and the key under which YAML has its name."""
     return {
         field.name: field.rule.registry.key
         for registry in (LEARNERS, RESIDUALS, OPTIMIZERS, STOPS)
-        for name in registry
-        for field in fields_of(registry[name]).values()
+        for plugin in registry.usable()[0].values()
+        for field in fields_of(plugin).values()
         if field.rule.registry is not None
     }
 

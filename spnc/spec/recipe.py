@@ -46,6 +46,9 @@ class Lock(Options):
 
     data: str | None = option(None, "SHA-256 of columns and rows; other data is refused")
     versions: str | None = option(None, "versions in use; others give a warning")
+    plugins: tuple[str, ...] | None = option(
+        None, "packages and files of outside plug-ins in use; other versions give a warning"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +60,12 @@ class Recipe(Options):
 
     spnc: int = option(VERSION, "the version of the spec format", min=1)
     model: str = option(doc="the model's name")
+    plugins: tuple[str, ...] | None = option(
+        None,
+        "Python files with plug-ins, beside the spec; imported only with `--allow-plugins`",
+        path=True,
+        suffix=".py",
+    )
     data: DataOptions = option(doc="the rows to learn from")
     forest: tuple[Component, ...] = option(doc="the components of the forest")
     residual: Residual = choice(

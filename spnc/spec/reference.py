@@ -49,8 +49,8 @@ def reference() -> str:
     registries: list[Registry[Any]] = [LEARNERS, RESIDUALS, OPTIMIZERS, STOPS, BACKENDS]
     for registry in registries:
         parts.append(f"## Every {registry.kind}\n\nChosen under the key `{registry.key}`.\n")
-        for name in registry:
-            parts.append(_section(f"`{name}`", registry[name], level=3))
+        for name, plugin in registry.builtin.items():
+            parts.append(_section(f"`{name}`", plugin, level=3))
     parts.append(_section("`search`", Search))
     parts.append(_section("`lock`", Lock))
     return "\n".join(parts).rstrip("\n")
@@ -88,8 +88,9 @@ def _type_name(kind: Any) -> str:
         inner = _type_name(kinds[0])
         many = inner if inner.endswith("s") else f"{inner}s"
         return f"list of {many}" if kinds[-1] is Ellipsis else f"{len(kinds)} {many}"
-    if isinstance(kind, type) and issubclass(kind, Options) and kind.one_number_for:
-        return "number or mapping"
+    if isinstance(kind, type) and issubclass(kind, Options) and kind.one_value_for:
+        single, _ = optional_type(fields_of(kind)[kind.one_value_for[0]].type)
+        return f"{_type_name(single)} or mapping"
     return "mapping"
 
 

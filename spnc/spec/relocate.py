@@ -42,8 +42,14 @@ def _files_of(options: Options) -> Iterator[Path]:
             if isinstance(inner, Options):
                 yield from _files_of(inner)
         base = options.base(name)
-        if f.rule.path and isinstance(value, str) and split_scheme(value, base) is None:
-            yield base / Path(value).expanduser()
+        for text in _texts(value) if f.rule.path else ():
+            if split_scheme(text, base) is None:
+                yield base / Path(f.rule.file_name(text)).expanduser()
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """The texts that an option holds: one, a list of them, or none."""
+    return tuple(v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, str))
 
 
 def _relocated(options: Any, rename: Callable[[Path], str]) -> Any:
@@ -54,10 +60,13 @@ def _relocated(options: Any, rename: Callable[[Path], str]) -> Any:
             changes[name] = _relocated(value, rename)
         elif isinstance(value, tuple) and value and isinstance(value[0], Options):
             changes[name] = tuple(_relocated(v, rename) for v in value)
-        elif (
-            f.rule.path and isinstance(value, str) and _is_relative_file(value, options.base(name))
-        ):
-            changes[name] = rename(options.base(name) / value)
+        elif f.rule.path and _texts(value):
+            base = options.base(name)
+            moved = tuple(
+                rename(base / f.rule.file_name(text)) if _is_relative_file(text, base) else text
+                for text in _texts(value)
+            )
+            changes[name] = moved if isinstance(value, tuple) else moved[0]
     return replace(options, **changes)
 
 

@@ -27,7 +27,7 @@ from spnc.spec.write_dsl import dsl_value
 
 KEY = "search"
 # What says which run this is, and not how good its model can be.
-FIXED = ("spnc", "model", "data", "backend", "lock", KEY)
+FIXED = ("spnc", "model", "plugins", "data", "backend", "lock", KEY)
 _FEW = 1_000_000  # a grid of at most so many points can be numbered in an array
 
 

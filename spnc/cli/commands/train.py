@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spnc.cli.arguments import add_json, add_quiet, add_settings, command, settings_of
+from spnc.cli.arguments import add_json, add_plugins, add_quiet, add_settings, command, settings_of
 
 if TYPE_CHECKING:
     from spnc.common.observer import Observer
@@ -55,6 +55,7 @@ def add(subparsers: Any) -> None:
         "--resume", action="store_true", help="go on from the checkpoint in --out, to the same bits"
     )
     add_settings(parser)
+    add_plugins(parser)
     add_json(parser)
     add_quiet(parser)
 
@@ -73,7 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
         recipe, work = _prepare_auto(arguments, began, sink)
     else:
         _no_budget(arguments, sink)
-        found = read_recipe(Path(arguments.spec), sink, settings_of(arguments))
+        found = read_recipe(
+            Path(arguments.spec),
+            sink,
+            settings_of(arguments),
+            allow_plugins=arguments.allow_plugins,
+        )
         sink.stop()
         assert found is not None
         recipe, work = found, _train if found.space is None else _search
