@@ -62,7 +62,7 @@ class Registry(Generic[T]):
             known = self._known(name, own=is_builtin(cls.__module__))
             # A notebook's cell, or a module, that is run again replaces what it defined before.
             if known is not None and not _is_redefinition(known, cls):
-                self._clash(name, known, supplier_of(cls))
+                self._clash(name, supplier_of(known), supplier_of(cls))
             cls.plugin_name = name  # type: ignore[attr-defined]
             (self._builtin if is_builtin(cls.__module__) else self._outside)[name] = cls
             return cls
@@ -95,16 +95,17 @@ class Registry(Generic[T]):
         """
         name = normal_name(name)
         found = self._load().get(name) or self._outside.get(name)
-        for offer in offers_of(self.group).get(name, ()):
-            if found is None:
-                self._import(name, offer)
-                found = self._outside[name]
-            elif not offer.provides(found):
-                self._clash(name, found, offer.supplier)
-        return found
+        offers = offers_of(self.group).get(name, [])
+        if found is None and not offers:
+            return None
+        others = [o for o in offers if found is None or not o.provides(found)]
+        suppliers = [*([supplier_of(found)] if found else []), *(o.supplier for o in others)]
+        if len(suppliers) > 1:
+            self._clash(name, suppliers[0], suppliers[1])
+        return found or self._import(name, others[0])
 
-    def _import(self, name: str, offer: Offer) -> None:
-        """Import what an entry point names, which has to register a plug-in of its name."""
+    def _import(self, name: str, offer: Offer) -> type[T]:
+        """The plug-in that an entry point names: importing its module has to register it."""
         entry = f"entry point `{name} = {offer.entry.value}` in the group `{self.group}`"
         try:
             offer.load()
@@ -114,15 +115,15 @@ class Registry(Generic[T]):
             self._fail(name, offer, [entry, *raised(error)])
         if name not in self._outside:
             self._fail(name, offer, [entry, f"importing it registers no {self.kind} `{name}`"])
+        return self._outside[name]
 
     def _fail(self, name: str, offer: Offer, notes: list[str]) -> NoReturn:
         message = f"the {self.kind} `{name}` of {offer.supplier} cannot be loaded"
         help = f"update {offer.supplier.name}, or report this to its authors"
         raise InputError([Diagnostic("E139", message, notes=tuple(notes), help=help)])
 
-    def _clash(self, name: str, known: type[T], other: Supplier | None) -> NoReturn:
-        first = supplier_of(known)
-        names = ["spnc itself" if s is None else str(s) for s in (first, other)]
+    def _clash(self, name: str, one: Supplier | None, other: Supplier | None) -> NoReturn:
+        names = ["spnc itself" if s is None else str(s) for s in (one, other)]
         message = f"two {plural(self.kind)} are named `{name}`: one of {' and one of '.join(names)}"
         help = "rename one of them, or uninstall its package"
         raise InputError([Diagnostic("E140", message, help=help)])
