@@ -59,6 +59,15 @@ def load_file(path: Path, span: Span, sink: Sink) -> None:
     sys.modules.pop(module, None)
 
 
+def is_loaded(path: Path) -> bool:
+    """Whether a file was imported with the content that it has now."""
+    known = _LOADED.get(_module_name(path))
+    try:
+        return known is not None and file_supplier(path, path.read_bytes()).version == known
+    except OSError:
+        return False
+
+
 def _module_name(path: Path) -> str:
     """A module name of its own for every file, so that two of one name do not meet."""
     place = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]

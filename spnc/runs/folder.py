@@ -95,7 +95,9 @@ class RunFolder:
                 begun = shlex.join(json.loads(self.search.read_text("utf-8"))["command"])
             except (OSError, LookupError, RecursionError, TypeError, ValueError):
                 begun = ""
-        return f"spnc train {begun or '…'} --out {shlex.quote(str(self.path))} --resume"
+        locked = self.lock.read_text("utf-8") if self.lock.is_file() else ""
+        allow = " --allow-plugins" if re.search(r"^plugins:", locked, re.MULTILINE) else ""
+        return f"spnc train {begun or '…'} --out {shlex.quote(str(self.path))} --resume{allow}"
 
     def keep(self, state: State) -> None:
         """Remember the state; write it when the last write is some time ago."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from spnc.diagnostics import Sink
 from spnc.registry import fields_of
-from spnc.registry.files import load_file
+from spnc.registry.files import is_loaded, load_file
 from spnc.registry.suppliers import file_supplier, installed_version, read_locked
 from spnc.registry.usage import report_absent_suppliers
 from spnc.spec.recipe import Recipe
@@ -18,13 +18,17 @@ KEY = "plugins"
 def load_plugins(tree: Tree, sink: Sink, *, allowed: bool) -> bool:
     """Import the plug-in files that a spec names; return False after reporting a problem.
 
-    A spec must not run code by itself: without `allowed`, its files are reported (E138). So are
-    suppliers of plug-ins that a lock file names and that are absent (E141).
+    A spec must not run code by itself: without `allowed`, files that have not been imported before
+    are reported (E138). So are suppliers of plug-ins that a lock file names and that are absent
+    (E141).
     """
     problems = Sink()
     rule = fields_of(Recipe)[KEY].rule
     for item in _texts(_under(tree, KEY)):
         file = rule.file_name(item.text)
+        path = Path(item.span.source.name).parent / Path(file).expanduser()
+        if is_loaded(path):
+            continue
         if not allowed:
             problems.error(
                 "E138",
@@ -34,7 +38,6 @@ def load_plugins(tree: Tree, sink: Sink, *, allowed: bool) -> bool:
                 "(in Python: allow_plugins=True)",
             )
             continue
-        path = Path(item.span.source.name).parent / Path(file).expanduser()
         load_file(path, item.span, problems)
     if not problems.failed:
         locked = [(item.text, item.span) for item in _texts(_under(_under(tree, "lock"), KEY))]

@@ -63,9 +63,8 @@ def test_the_run_can_be_repeated_from_its_lock_file(folder: Path) -> None:
     (record,) = spnc.load("run/model.spnc").provenance["plugins"]
     assert (record["kind"], record["name"], record["file"]) == ("learner", "my-tree", "my_tree.py")
     assert len(record["sha256"]) == 64
-    again = ["train", "run/recipe.lock.yaml", "-o", "again", "--quiet"]
-    assert main(again) == 1
-    assert main([*again, "--allow-plugins"]) == 0
+    again = ["train", "run/recipe.lock.yaml", "-o", "again", "--quiet", "--allow-plugins"]
+    assert main(again) == 0
     assert Path("again/model.spnc").read_bytes() == Path("run/model.spnc").read_bytes()
 
 
@@ -100,6 +99,24 @@ def test_both_spellings_name_plug_ins(folder: Path) -> None:
                 again = recipe_from(Source(f"specs/w.{suffix}", written), sink, allow_plugins=True)
                 assert again == recipe
     assert found[0] == found[1]
+
+
+def test_a_file_that_was_imported_needs_no_second_permission(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--plugin", "specs/my_tree.py", "check", "specs/spec.yaml"]) == 0
+    assert spnc.check("specs/spec.yaml") == []
+    file = folder / "my_tree.py"
+    file.write_text(file.read_text() + "\n# changed\n")
+    assert [d.code for d in spnc.check("specs/spec.yaml")] == ["E138"]
+
+
+def test_the_command_that_resumes_a_run_allows_its_plug_ins(folder: Path) -> None:
+    from spnc.runs.folder import RunFolder
+
+    assert main(["train", "specs/spec.yaml", "-o", "run", "--quiet", "--allow-plugins"]) == 0
+    command = RunFolder(Path("run"), Sink()).go_on()
+    assert command == "spnc train run/recipe.lock.yaml --out run --resume --allow-plugins"
 
 
 def test_a_plug_in_file_can_be_given_for_a_model(

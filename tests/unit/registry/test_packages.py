@@ -10,7 +10,7 @@ import pytest
 import spnc
 from spnc.cli import main
 from spnc.diagnostics import InputError, Sink, Source
-from spnc.registry import BACKENDS, FAMILIES, LEARNERS, LEAVES, OPTIMIZERS
+from spnc.registry import BACKENDS, LEARNERS, LEAVES, OPTIMIZERS
 from spnc.registry.registries import ALL
 from spnc.registry.usage import used_plugins
 from spnc.spec.read import recipe_from
@@ -321,7 +321,7 @@ def test_names_in_a_choice_may_be_those_of_plug_ins(site: Path) -> None:
     assert [used.name for used in used_plugins([recipe])] == ["my-em"]
 
 
-def test_a_family_of_a_package_is_tried(site: Path) -> None:
+def test_a_family_of_a_package_is_tried(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     install(
         site,
         entry_points="[spnc.families]\nmine = their_family\nlost = nowhere_to_be_found\n",
@@ -329,8 +329,13 @@ def test_a_family_of_a_package_is_tried(site: Path) -> None:
         "@FAMILIES.register('mine')\n"
         "class Mine:\n"
         "    def propose(self, board):\n"
+        "        open('was-asked', 'w').close()\n"
         "        return []\n",
     )
-    found, problems = FAMILIES.usable()
-    assert "mine" in found
-    assert [d.code for d in problems] == ["E139"]
+    command = ["train", "--auto", "rows.csv", "--budget", "2s", "-o", "run", "--quiet"]
+    assert main(command) == 0
+    assert Path("was-asked").exists()
+    printed = capsys.readouterr().err
+    assert printed.startswith(
+        "warning[W131]: the family `lost` of their-package 1.2 cannot be loaded, and is left out\n"
+    )
