@@ -11,7 +11,7 @@ from functools import cache
 
 import lark
 
-from spnc.diagnostics import Sink, Source, Span, listed, nearest
+from spnc.diagnostics import Sink, Source, Span, nearest
 from spnc.language.brackets import CLOSING, open_at
 from spnc.language.grammar import parser, span_of
 
@@ -103,7 +103,10 @@ class _Error:
         """What could stand here."""
         words = {_TOKENS.get(t, f"`{t.lower()}`") for t in self.expected if not t.startswith("__")}
         plain_first = sorted(words, key=lambda word: (word.startswith("`"), word))
-        return f"here could stand {listed(plain_first, _MOST_LISTED)}" if words else None
+        if len(words) > _MOST_LISTED:
+            plain_first[_MOST_LISTED:] = [f"one of {len(words) - _MOST_LISTED} others"]
+        *first, last = plain_first or [""]
+        return f"expected {', '.join(first)}{' or ' if first else ''}{last}" if words else None
 
     def report_open_bracket(self) -> tuple[bool, str | None]:
         """Report a bracket left open before this place: whether there is one, and the text left."""

@@ -17,7 +17,7 @@ O = TypeVar("O", bound=Options)  # noqa: E741
 
 
 class _Failed:
-    """Stands for a value that was reported as wrong."""
+    """Marks a value that was reported as wrong."""
 
 
 FAILED: Final = _Failed()
@@ -69,7 +69,7 @@ def _spelt_out(cls: type[Options], tree: Tree, at: Span, sink: Sink) -> Tree | N
 
 
 class _Binder(typing.Generic[O]):
-    """Binds one mapping. `beside`: options that may stand next to its own, for suggestions."""
+    """Binds one mapping; `beside` has options that may stand next to its own, for suggestions."""
 
     def __init__(
         self, cls: type[O], tree: Mapping, at: Span, sink: Sink, beside: Iterable[str] = ()
@@ -85,7 +85,7 @@ class _Binder(typing.Generic[O]):
         spans: dict[str, Span] = {"": self.at}
         for field in self.fields.values():
             if field.rule.inline:
-                entries = self._not_mine()
+                entries = self._other_entries()
                 value, span = self._inline(field, entries)
             else:
                 entry = self.tree.get(field.name)
@@ -124,14 +124,15 @@ class _Binder(typing.Generic[O]):
                 )
             first.setdefault(entry.key, entry)
 
-    def _not_mine(self) -> list[Entry]:
+    def _other_entries(self) -> list[Entry]:
+        """Entries that are none of the class's own options."""
         own = {name for name, f in self.fields.items() if not f.rule.inline}
         return [e for e in self.tree.entries if e.key not in own]
 
     def _report_unknown_keys(self) -> None:
         known = [*self.fields, *self.beside]
         owner = f"of `{self.cls.plugin_name}`" if self.cls.plugin_name else "here"
-        for entry in self._not_mine():
+        for entry in self._other_entries():
             self.failed = True
             self.sink.error(
                 "E104",
@@ -147,7 +148,7 @@ class _Binder(typing.Generic[O]):
         )
 
     def _inline(self, field: Field, entries: list[Entry]) -> tuple[Any, Span]:
-        """A plug-in whose options stand among our own."""
+        """Bind the plug-in whose options stand among those of the class."""
         registry = field.rule.registry
         assert registry is not None
         rest = Mapping(tuple(entries), self.tree.span, self.tree.head)
@@ -183,7 +184,7 @@ def _bind_choice(
     sink: Sink,
     beside: Iterable[str] = (),
 ) -> Any:
-    """A plug-in by its name and options, which may stand beside others."""
+    """Bind a plug-in by its name and options; `beside` has other options of the same mapping."""
     name: Scalar | None
     entries: tuple[Entry, ...]
     if isinstance(tree, Scalar):

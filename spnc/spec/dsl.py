@@ -1,4 +1,4 @@
-"""Specs in the small language: text to the same tree that YAML becomes."""
+"""Specs in the small language, read into the same tree as YAML."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class _Reader:
                 isinstance(v, lark.Tree) and v.data == "call" and v.children[1] is None
                 for v in values
             )
-            # An entry of the forest is a mapping, so that a mere name stands under its key.
+            # An entry of the forest is a mapping: a choice of bare names goes under its name's key.
             made = self.chosen(call, _NAMES["forest"], alone=times is None and not only_names)
         else:
             made = self.call(call)
@@ -98,7 +98,7 @@ class _Reader:
         return Mapping(self.arguments(arguments), self.span(item), head)
 
     def chosen(self, item: lark.Tree[Any], key: str, *, alone: bool = True) -> Mapping:
-        """A choice of plug-ins; with options, only their names are chosen, under `key`."""
+        """A choice of plug-ins; if options follow it, a choice of names under `key`."""
         choice, arguments = item.children
         made = self.choice(choice)
         if alone and arguments is None:
@@ -157,7 +157,7 @@ def _name_keys() -> dict[str, str]:
 
 
 def _with_calls(choice: Mapping) -> Mapping:
-    """The choice with every mere name as a call, as entries of the forest are."""
+    """The choice with every bare name as a call, like entries of the forest."""
     (entry,) = choice.entries
     assert isinstance(entry.value, Sequence)
     items = (Mapping((), v.span, v) if isinstance(v, Scalar) else v for v in entry.value.items)
@@ -166,7 +166,7 @@ def _with_calls(choice: Mapping) -> Mapping:
 
 
 def _number(text: str) -> int | float:
-    """A whole number where one is written; one of absurd length is infinite for our purposes."""
+    """The number in a text, whole if written so; more than 300 digits count as infinite."""
     whole = re.fullmatch(r"[+-]?\d{1,300}", text)
     return int(text) if whole else float(text)
 

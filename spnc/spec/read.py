@@ -1,4 +1,4 @@
-"""A spec file, in either spelling, to a `Recipe`."""
+"""Reading a spec, in either spelling, into a `Recipe`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_recipe(
 
     `allow_plugins` permits importing the Python files that the spec names under `plugins`.
     """
-    is_model = path.suffix.lower() == ".spnc"  # not a text, and `recipe_from` says so
+    is_model = path.suffix.lower() == ".spnc"  # not a text; `recipe_from` reports it
     source = Source(str(path), "") if is_model else read_source(path, sink)
     if source is None:
         return None
@@ -33,7 +33,7 @@ def read_recipe(
 def recipe_from(
     source: Source, sink: Sink, settings: Sequence[str] = (), *, allow_plugins: bool = False
 ) -> Recipe | None:
-    """The recipe in a text whose name tells the spelling."""
+    """The recipe in a text; the suffix of its name tells the spelling."""
     kind = kind_of(Path(source.name), source.text, sink)
     tree: Tree | None = None
     if kind == "yaml":
@@ -63,9 +63,9 @@ def recipe_from(
     if recipe is not None and recipe.search is not None and recipe.space is None and not settings:
         sink.warning(
             "W130",
-            "nothing in this spec is searched for, so that `search` has no effect",
+            "no option of this spec is searched for, so `search` has no effect",
             recipe.span_of("search"),
-            help="give an option a list to choose from, such as `smoothing: {search: [0.1, 1]}`",
+            help="give an option values to try, such as `smoothing: {search: [0.1, 1]}`",
         )
     return recipe
 

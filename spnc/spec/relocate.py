@@ -1,4 +1,4 @@
-"""Recipes without their place: no spans, and file names that hold from somewhere else."""
+"""Recipes for another folder: without spans, and with file names that are right there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def relocated(recipe: Recipe, rename: Callable[[Path], str]) -> Recipe:
 
 
 def without_place(options: Options) -> Options:
-    """Any options without spans, and files by their names only."""
+    """Options without spans, and with file names without folders."""
     found: Options = _relocated(options, lambda file: file.name)
     return found
 
@@ -71,6 +71,6 @@ def _relocated(options: Any, rename: Callable[[Path], str]) -> Any:
 
 
 def _is_relative_file(text: str, base: Path) -> bool:
-    """Not `builtin:digits`, not a full path, and not one that begins at the home folder."""
+    """Whether a text is a file name relative to the spec: no named dataset, no fixed path."""
     fixed = text.startswith("~") or Path(text).is_absolute()
     return not fixed and split_scheme(text, base) is None

@@ -1,4 +1,4 @@
-"""The JSON Schema of the YAML form, made from the declared options: for editor completion."""
+"""The JSON Schema of specs in YAML, made from the declared options."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _choice_among(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _any_of(*kinds: dict[str, Any]) -> dict[str, Any]:
-    """Alternatives, those of alternatives among them."""
+    """Alternatives, nested ones flattened."""
     flat: list[dict[str, Any]] = []
     for kind in kinds:
         flat += kind["anyOf"] if kind.keys() == {"anyOf"} else [kind]
@@ -62,7 +62,7 @@ def _any_of(*kinds: dict[str, Any]) -> dict[str, Any]:
 
 
 def _chosen_name(registry: Registry[Any]) -> dict[str, Any]:
-    """A plug-in whose name is searched for; its options are those of whichever it is."""
+    """A plug-in whose name is searched for; which options it has depends on the name."""
     name = {**_choice_among({"enum": list(registry)}), "description": f"the {registry.kind}"}
     properties = {registry.key: name}
     found = _mapping(properties, [registry.key], f"a choice of {registry.kind}")

@@ -73,7 +73,7 @@ def read_start(table: str, settings: Many[str], sink: Sink) -> Start | None:
             "E136",
             "`plugins` cannot be set: --auto has no spec that a file could lie beside",
             recipe.span_of("plugins"),
-            help="install the plug-ins as a package; its families are then tried too",
+            help="name the file before the command: spnc --plugin FILE train --auto …",
         )
         return None
     if recipe.space is not None:
