@@ -1,11 +1,11 @@
-"""`spnc train --auto` with a budget: the six datasets of the paper's tables, and two large tables.
+"""Run `spnc train --auto` with a budget on the paper's six datasets and two large tables.
 
-    python -m benchmarks.auto [--budget 1min] [--tables a,b] [--seeds N] [--fresh]
+    python -m benchmarks.auto [--budget 1min] [--tables a,b] [--seeds N] [--fresh] [--page-only]
 
-Every run is a process of its own, from start to the written model, with a clock beside it. What
-came out goes to benchmarks/results/auto.json at once, so that a benchmark that was broken off goes
-on; a table for each budget, against LearnSPN's figures in benchmarks/results/paper.json and the
-best that can be checked, is in auto.md.
+Every run is a process of its own, timed from its start to its end. Each result is added to
+benchmarks/results/auto.json at once, so an interrupted benchmark continues where it stopped. A
+table for each budget, beside LearnSPN's figures in benchmarks/results/paper.json and the best
+figures that can be checked, is in auto.md.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean
 
-from benchmarks.auto_tables import write_many_columns, write_many_rows
-from benchmarks.best import CHECKED
-from benchmarks.markdown import table
-from benchmarks.paper_figures import DATASETS, TEST
-from benchmarks.runs import RESULTS, Record, chosen
-from benchmarks.steps import Steps
+from benchmarks.common.intervals import EXPLANATION, interval
+from benchmarks.common.made_tables import write_many_columns, write_many_rows
+from benchmarks.common.markdown import filled, table
+from benchmarks.common.published import CHECKED, DATASETS, LEARN_SPN, TEST
+from benchmarks.common.steps import Steps
+from benchmarks.common.trainings import RESULTS, Record, chosen
 from spnc.common.atomic import write_text
 from spnc.diagnostics import Sink
 from spnc.search.auto.budget import read_budget
@@ -37,14 +37,15 @@ MADE: dict[str, tuple[str, str, Callable[[Path], None]]] = {
 }
 NAMES = {**DATASETS, **{key: name for key, (name, _, _) in MADE.items()}}
 
-_HEAD = """# `spnc train --auto`
+_HEAD = f"""# `spnc train --auto`
 
-Written by `python -m benchmarks.auto`. Average test log-likelihoods in nats, means over seeds, and
-the least and the most of them. **Bold**: with every seed above both of LearnSPN's, the one quoted
-in the paper and spnc's own mean over three seeds ([the paper's tables](paper.md)). Seconds are
-those of a clock beside the process, from its start to its end. The load is that of the machine, two
-cores, after the run: above 2 others wanted them too. Large tables are made by
-`benchmarks/auto_tables.py`; for them, the Chow-Liu tree that every run begins with.
+Written by `python -m benchmarks.auto`. Average test log-likelihoods in nats, means over seeds;
+{EXPLANATION}. **Bold**: the whole interval is above both figures of LearnSPN: the quoted one, and
+spnc's mean over three seeds of LearnSPN followed by EM ([the paper's tables](paper.md)). Seconds
+are wall-clock times of the whole process. The load is that of the machine, which has two cores,
+after the run: above 2, other processes competed. The large tables are made by
+`benchmarks/common/made_tables.py`; their baseline is the Chow-Liu tree that every run begins
+with.
 """
 
 
@@ -55,16 +56,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--budget", default="1min", help="of every run (1min)")
+    parser.add_argument("--budget", default="1min", help="time budget of every run (1min)")
     parser.add_argument("--tables", help=f"of {', '.join(NAMES)} (default: all)")
-    parser.add_argument("--seeds", type=int, default=1, help="how many seeds, from 0 on (1)")
-    parser.add_argument("--fresh", action="store_true", help="run them again, if there are records")
+    parser.add_argument("--seeds", type=int, default=1, help="number of seeds, starting from 0 (1)")
+    parser.add_argument("--fresh", action="store_true", help="run again what has been recorded")
+    parser.add_argument(
+        "--page-only", action="store_true", help="write the page from the recorded results"
+    )
     options = parser.parse_args(arguments)
     steps = Steps()
     file = RESULTS / "auto.json"
     found: list[Record] = json.loads(file.read_text()) if file.is_file() else []
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(options.seeds):
+        for seed in range(0 if options.page_only else options.seeds):
             for name in chosen(parser, options.tables, tuple(NAMES)):
                 about = {"table": name, "budget": options.budget, "seed": seed}
                 old = [r for r in found if about.items() <= r.items()]
@@ -82,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measured(name: str, budget: str, seed: int, folder: Path) -> Record:
-    """One run: what it came to, and the seconds that a clock beside it has counted."""
+    """Run once, and return the result with the wall-clock seconds of the process."""
     source = f"debd:{name}"
     if name in MADE:
         _, file, write = MADE[name]
@@ -111,21 +115,22 @@ def measured(name: str, budget: str, seed: int, folder: Path) -> Record:
 
 
 def learn_spn() -> dict[str, tuple[float, float]]:
-    """LearnSPN's test figures by dataset: as quoted in the paper, and spnc's own mean."""
+    """Return LearnSPN's test figures by dataset: the quoted one, and spnc's mean with EM."""
     runs = json.loads((RESULTS / "paper.json").read_text())
-    quoted = dict(zip(DATASETS, TEST["learnspn"], strict=True))
+    quoted = dict(zip(DATASETS, TEST[LEARN_SPN], strict=True))
     own = {
-        name: mean(r["test"] for r in runs if (r["data"], r["system"]) == (name, "learnspn"))
+        name: mean(r["test"] for r in runs if (r["data"], r["system"]) == (name, LEARN_SPN))
         for name in DATASETS
     }
     return {name: (float(quoted[name] or 0.0), own[name]) for name in DATASETS}
 
 
 def report(found: Sequence[Record]) -> str:
-    """A table for each budget, the shortest first, and the recipes of the first seed."""
-    head = ["table", "LearnSPN, quoted", "LearnSPN, spnc's", "checked best", "`--auto`", "seeds"]
-    head += ["chosen (first seed)", "edges (first)", "tries (first)", "s (most)", "load (most)"]
-    parts = [_HEAD]
+    """Return the page: a table for each budget, shortest first, and the first seed's recipes."""
+    head = ["table", "LearnSPN, quoted", "LearnSPN then EM, spnc", "best checked", "`--auto`"]
+    head += ["seeds", "chosen (first seed)", "edges (first seed)", "tries (first seed)"]
+    head += ["s (at most)", "load (at most)"]
+    parts = [filled(_HEAD)]
     for budget in sorted({r["budget"] for r in found}, key=_seconds):
         rows, recipes = [], []
         for name, shown in NAMES.items():
@@ -135,7 +140,11 @@ def report(found: Sequence[Record]) -> str:
                 rows.append(_row(name, runs))
                 recipes.append(f"{shown}:\n\n```yaml\n{runs[0]['recipe'].rstrip()}\n```\n")
         parts += [f"## Within {budget}\n\n{table(head, rows)}"]
-        parts += ["<details><summary>The recipes</summary>\n", *recipes, "</details>\n"]
+        parts += [
+            "<details><summary>The recipes (first seed)</summary>\n",
+            *recipes,
+            "</details>\n",
+        ]
     return "\n".join(parts)
 
 
@@ -144,20 +153,18 @@ def _seconds(budget: str) -> float:
 
 
 def _row(name: str, runs: Sequence[Record]) -> list[str]:
-    tests = [r["test"] for r in runs]
-    test = f"{mean(tests):.3f}"
+    found = interval([r["test"] for r in runs])
     quoted = checked = ""
     own = f"tree, valid: {runs[0]['first']:.3f}"
+    is_better = False
     if name in DATASETS:
         others = learn_spn()[name]
         quoted, own = (f"{value:.3f}" for value in others)
         checked = f"{dict(zip(DATASETS, CHECKED, strict=True))[name]:.2f}"
-        test = f"**{test}**" if min(tests) > max(others) else test
-    if len(runs) > 1:
-        test = f"{test} ({min(tests):.3f} … {max(tests):.3f})"
+        is_better = found.low > max(others)
     first = runs[0]
     return [
-        *(NAMES[name], quoted, own, checked, test, ", ".join(str(r["seed"]) for r in runs)),
+        *(NAMES[name], quoted, own, checked, found.text(3, bold=is_better), str(found.seeds)),
         *(first["chosen"], f"{first['edges']:,}", str(first["tries"])),
         f"{max(r['seconds'] for r in runs):.1f}",
         str(max(r["load"] for r in runs)),

@@ -1,9 +1,10 @@
-"""The best densities: a recipe for each dataset, and one for all of them.
+"""Train the best recipes: one for each dataset, and one for all of them.
 
     python -m benchmarks.best [--datasets a,b] [--systems own,any] [--seeds N]
+                              [--page-only]
 
-Trains specs/best/DATASET.yaml, and specs/best/any.yaml on each dataset, with several seeds; what
-came out is in benchmarks/results/best.json and, as tables, in best.md.
+Trains specs/best/DATASET.yaml, and specs/best/any.yaml on each dataset, with several seeds. The
+results are in benchmarks/results/best.json and, as tables, in best.md.
 """
 
 from __future__ import annotations
@@ -13,25 +14,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
-from benchmarks.markdown import table
-from benchmarks.paper_figures import DATASETS
-from benchmarks.runs import ROOT, Benchmark, Cell, Record, run
+from benchmarks.common.intervals import EXPLANATION, interval
+from benchmarks.common.markdown import filled, table
+from benchmarks.common.published import CHECKED, DATASETS, FAR, SOURCES
+from benchmarks.common.trainings import ROOT, Benchmark, Cell, Record, run
 
-SYSTEMS = {"own": "its own recipe", "any": "one recipe for all"}
-# Average test log-likelihoods in the order of the datasets; `SOURCES` says whose.
-CHECKED = (-6.00, -6.04, -12.54, -39.77, -52.38, -56.25)
-FAR = (-5.99, -6.05, -12.26, -39.02, -51.93, -55.31)
-
-SOURCES = """The best that can be checked is ID-SPN on MSNBC and Plants, by the tables of *Random
-Sum-Product Forests with Residual Links*, and hidden Chow-Liu trees elsewhere, by public logs of
-five seeds. The far goal is what is quoted for continuous mixtures of Chow-Liu trees (Correia et
-al. 2023)."""
-
+SYSTEMS = {"own": "a recipe for each dataset", "any": "one recipe for all datasets"}
 _HEAD = f"""# The best densities
 
-Written by `python -m benchmarks.best`. Average test log-likelihoods in nats, means over seeds.
-`specs/best/DATASET.yaml` is a recipe for one dataset, `specs/best/any.yaml` is one for all. Test
-rows were looked at by the finished models alone; all choices were made on validation rows.
+Written by `python -m benchmarks.best`. Average log-likelihoods in nats, means over seeds;
+{EXPLANATION}. `specs/best/DATASET.yaml` is a recipe for one dataset, `specs/best/any.yaml` is one
+recipe for all. All choices were made on validation rows; test rows were used only by the finished
+models. **Bold**: the mean is at or above the goal.
 
 {SOURCES}
 """
@@ -58,8 +52,8 @@ def main() -> int:
 
 
 def report(records: Sequence[Record]) -> str:
-    """A table for each system that has records."""
-    parts = [_HEAD]
+    """Return the page: a table for each system that has records."""
+    parts = [filled(_HEAD)]
     for system, title in SYSTEMS.items():
         rows = []
         for data, checked, far in zip(DATASETS, CHECKED, FAR, strict=True):
@@ -67,24 +61,23 @@ def report(records: Sequence[Record]) -> str:
             if own:
                 rows.append(_row(data, checked, far, own))
         if rows:
-            head = ["", "test", "seeds", "checked best", "above it by", "far goal", "above it by"]
+            head = ["", "test", "seeds", "best checked", "above it by", "far goal", "above it by"]
             head += ["valid", "train", "edges", "seconds"]
             parts.append(f"## {title[0].upper()}{title[1:]}\n\n{table(head, rows)}")
     return "\n".join(parts)
 
 
 def _row(data: str, checked: float, far: float, own: Sequence[Record]) -> list[str]:
-    tests = [r["test"] for r in own]
-    found = mean(tests)
+    found = interval([r["test"] for r in own])
 
     def above(goal: float) -> str:
-        text = f"{found - goal:+.3f}"
-        return f"**{text}**" if found >= goal else text
+        text = f"{found.mean - goal:+.3f}"
+        return f"**{text}**" if found.mean >= goal else text
 
     return [
         DATASETS[data],
-        f"{found:.3f} ({min(tests):.3f} … {max(tests):.3f})",
-        ", ".join(str(r["seed"]) for r in own),
+        found.text(3),
+        str(found.seeds),
         f"{checked:.2f}",
         above(checked),
         f"{far:.2f}",
@@ -92,7 +85,7 @@ def _row(data: str, checked: float, far: float, own: Sequence[Record]) -> list[s
         f"{mean(r['valid'] for r in own):.3f}",
         f"{mean(r['train'] for r in own):.3f}",
         f"{mean(r['edges'] for r in own):,.0f}",
-        f"{mean(r['seconds'] for r in own):.0f} (most {max(r['seconds'] for r in own):.0f})",
+        f"{mean(r['seconds'] for r in own):.0f} (at most {max(r['seconds'] for r in own):.0f})",
     ]
 
 

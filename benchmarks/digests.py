@@ -1,15 +1,16 @@
-"""`python -m benchmarks.digests`: train every spec and compare the model bytes with a record.
+"""Train every spec and compare the model bytes with a record.
 
     python -m benchmarks.digests --record     # before a refactoring
     python -m benchmarks.digests              # after it: exit code 1 if any model has changed
 
 A model file depends on spec, data, seed and the versions of spnc, NumPy and scikit-learn, and on
-nothing else. The record is therefore valid for one set of versions and one kind of processor; take
-it anew at the commit before the change. All specs take about an hour and a half on two cores
-(`--only 'specs/*.yaml'` takes minutes); a comparison that was interrupted starts again, a record
-goes on where it stopped.
+nothing else. The record is valid for one set of versions and one kind of processor: take a new one
+at the commit before the change. All specs take about an hour and a half on two cores
+(`--only 'specs/*.yaml'` takes minutes). An interrupted record continues where it stopped; an
+interrupted comparison starts again.
 
-Each spec has two spellings. Only the YAML one is trained: the tests show that both are one recipe.
+Each spec has two spellings. Only the YAML one is trained: the tests show that both give the same
+recipe.
 """
 
 from __future__ import annotations
@@ -22,52 +23,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
 
-ROOT = Path(__file__).parents[1]
-RECORD = Path(__file__).parent / "results" / "digests.json"
+from benchmarks.common.trainings import RESULTS, ROOT
+from spnc.common.atomic import write_text
+from spnc.runs.lock import versions
+
+RECORD = RESULTS / "digests.json"
+VERSIONS = "versions"  # the one key of the record that is not a spec
 OTHER_BACKEND = {"specs/gpu.yaml": "numba"}  # needs a device; trained on the CPU instead
 
-
-def main() -> int:
-    arguments = _arguments()
-    recorded: dict[str, str] = {}
-    if RECORD.is_file():
-        recorded = json.loads(RECORD.read_text("utf-8"))
-    specs = [s for s in all_specs() if PurePath(s).match(arguments.only)]
-    if arguments.record:
-        specs = [s for s in specs if s not in recorded]
-    elif missing := [s for s in specs if s not in recorded]:
-        print("not in the record:", ", ".join(missing))
-        specs = [s for s in specs if s in recorded]
-    changed = []
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        for spec, (found, seconds) in zip(specs, pool.map(digest, specs), strict=True):
-            if arguments.record:
-                recorded[spec] = found
-                RECORD.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n", "utf-8")
-                verdict = "recorded"
-            else:
-                verdict = "same" if found == recorded[spec] else "CHANGED"
-            if verdict == "CHANGED":
-                changed.append(spec)
-            print(f"{verdict:8} {spec:45} {found[:16]} {seconds:7.1f} s", flush=True)
-    if not arguments.record:
-        print(f"{len(specs) - len(changed)} of {len(specs)} specs give the recorded model bytes")
-    return 1 if changed else 0
-
-
-def all_specs() -> list[str]:
-    """Every YAML spec of the repository, the quickest folders first."""
-    folders = ("specs", "specs/paper", "specs/best")
-    return [
-        p.relative_to(ROOT).as_posix() for f in folders for p in sorted(ROOT.glob(f"{f}/*.yaml"))
-    ]
+Digest = Callable[[str], tuple[str, float]]
 
 
 def digest(spec: str) -> tuple[str, float]:
-    """Return the SHA-256 of the model that a spec trains, or why there is none; and the seconds."""
+    """Return the SHA-256 of the model that a spec trains, or its error; and the seconds."""
     began = time.monotonic()
     backend = ["--backend", OTHER_BACKEND[spec]] if spec in OTHER_BACKEND else []
     with tempfile.TemporaryDirectory() as folder:
@@ -83,14 +55,99 @@ def digest(spec: str) -> tuple[str, float]:
     return found, time.monotonic() - began
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--record", action="store_true", help="add to the record what it lacks")
+def main(arguments: Sequence[str] | None = None, digest_of: Digest = digest) -> int:
+    """Record or compare; return the exit code."""
+    options = _parsed(arguments)
+    recorded: dict[str, str] = {}
+    if options.file.is_file():
+        recorded = json.loads(options.file.read_text("utf-8"))
+    taken_with = recorded.pop(VERSIONS, None)
+    specs = [spec for spec in all_specs() if PurePath(spec).match(options.only)]
+    if options.record:
+        return _record(specs, recorded, taken_with, options, digest_of)
+    return _compare(specs, recorded, taken_with, options, digest_of)
+
+
+def _record(
+    specs: Sequence[str],
+    recorded: dict[str, str],
+    taken_with: str | None,
+    options: argparse.Namespace,
+    digest_of: Digest,
+) -> int:
+    """Add the specs that the record lacks. A record has one set of versions."""
+    if taken_with not in (None, versions()):
+        print(f"{options.file} was taken with other versions: {taken_with}")
+        print(f"In use now: {versions()}. Delete the file to take a new record.")
+        return 1
+
+    def write() -> None:
+        content = {**recorded, VERSIONS: versions()}
+        write_text(options.file, json.dumps(content, indent=1, sort_keys=True) + "\n")
+
+    missing = [spec for spec in specs if spec not in recorded]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for spec, (found, seconds) in zip(missing, pool.map(digest_of, missing), strict=True):
+            recorded[spec] = found
+            write()
+            _say("recorded", spec, found, seconds)
+    write()
+    return 0
+
+
+def _compare(
+    specs: Sequence[str],
+    recorded: dict[str, str],
+    taken_with: str | None,
+    options: argparse.Namespace,
+    digest_of: Digest,
+) -> int:
+    """Train all recorded specs again; return 1 if a model has changed."""
+    if taken_with is None:
+        print("The record does not say which versions it was taken with.")
+    elif taken_with != versions():
+        print(f"The record was taken with {taken_with}.\nIn use now: {versions()}.")
+        print("Models may differ for that reason alone.")
+    if missing := [spec for spec in specs if spec not in recorded]:
+        print("not in the record:", ", ".join(missing))
+    known = [spec for spec in specs if spec in recorded]
+    changed = 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for spec, (found, seconds) in zip(known, pool.map(digest_of, known), strict=True):
+            is_same = found == recorded[spec]
+            changed += not is_same
+            _say("same" if is_same else "CHANGED", spec, found, seconds)
+    print(f"{len(known) - changed} of {len(known)} specs give the recorded model bytes")
+    return 1 if changed else 0
+
+
+def _say(verdict: str, spec: str, found: str, seconds: float) -> None:
+    print(f"{verdict:8} {spec:45} {found[:16]} {seconds:7.1f} s", flush=True)
+
+
+def all_specs() -> list[str]:
+    """Return every YAML spec of the repository, the quickest folders first."""
+    folders = ("specs", "specs/paper", "specs/best")
+    return [
+        p.relative_to(ROOT).as_posix() for f in folders for p in sorted(ROOT.glob(f"{f}/*.yaml"))
+    ]
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.digests",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--record", action="store_true", help="add what the record lacks")
     parser.add_argument(
         "--only", default="*.yaml", metavar="PATTERN", help="specs such as 'specs/*.yaml'"
     )
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time (default: 2)")
-    return parser.parse_args()
+    parser.add_argument(
+        "--file", type=Path, default=RECORD, help="the record (benchmarks/results/digests.json)"
+    )
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""The paper's tables, with its figures and spnc's side by side.
+"""Reproduce the paper's tables, with its figures and spnc's side by side.
 
     python -m benchmarks.paper [--datasets a,b] [--systems a,b] [--seeds N] [--quick]
+                               [--page-only]
 
-Trains the recipe of every cell (specs/paper/) with several seeds, and writes what came out to
-benchmarks/results/paper.json as it goes. The tables are in benchmarks/results/paper.md.
+Trains the recipe of every cell (specs/paper/) with several seeds and adds each result to
+benchmarks/results/paper.json at once, so an interrupted run continues where it stopped. The tables
+are in benchmarks/results/paper.md.
 """
 
 from __future__ import annotations
@@ -12,14 +14,22 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from benchmarks.paper_figures import DATASETS
-from benchmarks.paper_picture import draw
-from benchmarks.paper_report import report
-from benchmarks.runs import ROOT, SEEDS, Benchmark, Cell, Results, chosen, parser_for
-from benchmarks.steps import Steps
+from benchmarks.common.paper_page import report
+from benchmarks.common.paper_picture import draw
+from benchmarks.common.published import DATASETS, LEARN_SPN, LEARN_SPN_WITHOUT_EM
+from benchmarks.common.steps import Steps
+from benchmarks.common.trainings import (
+    ROOT,
+    SEEDS,
+    Benchmark,
+    Cell,
+    Results,
+    chosen,
+    parser_for,
+)
 
-# In the order in which they are worth having: a run that is broken off has the main ones.
-SYSTEMS = (
+# The most important first, so that an interrupted run has them.
+SYSTEMS: tuple[str, ...] = (
     "rspf10",
     "resspn10",
     "rspf3",
@@ -28,19 +38,27 @@ SYSTEMS = (
     "resspn5",
     "rspfclustered",
     "inforesspn",
-    "learnspn",
+    LEARN_SPN,
+    LEARN_SPN_WITHOUT_EM,
     "extraspn",
     "hclt10",
 )
-QUICK = (("nltcs",), ("rspf3", "resspn3", "learnspn"), 1)
+QUICK_DATASETS: tuple[str, ...] = ("nltcs",)
+QUICK_SYSTEMS: tuple[str, ...] = ("rspf3", "resspn3", LEARN_SPN)
 
 
 def _spec(cell: Cell) -> Path:
-    return ROOT / "specs" / "paper" / f"{cell.data}-{cell.system}.yaml"
+    system = LEARN_SPN if cell.system == LEARN_SPN_WITHOUT_EM else cell.system
+    return ROOT / "specs" / "paper" / f"{cell.data}-{system}.yaml"
 
 
 def _settings(cell: Cell) -> list[str]:
-    return [f"seed={cell.seed}"] if cell.system != "extraspn" else []  # it searches over seeds
+    if cell.system == "extraspn":
+        return []  # its recipe searches over seeds
+    settings = [f"seed={cell.seed}"]
+    if cell.system == LEARN_SPN_WITHOUT_EM:
+        settings += ["optimizer.max_iterations=0"]
+    return settings
 
 
 PAPER = Benchmark("paper", _spec, _settings)
@@ -51,12 +69,14 @@ def main() -> int:
     parser = parser_for("paper", __doc__, SYSTEMS)
     parser.add_argument("--quick", action="store_true", help="one dataset, three systems, one seed")
     arguments = parser.parse_args()
-    datasets, systems, seeds = QUICK if arguments.quick else (tuple(DATASETS), SYSTEMS, SEEDS)
+    quick = arguments.quick
+    datasets = QUICK_DATASETS if quick else tuple(DATASETS)
+    systems = QUICK_SYSTEMS if quick else SYSTEMS
+    seeds = arguments.seeds or (1 if quick else SEEDS)
     if arguments.datasets:
         datasets = chosen(parser, arguments.datasets, tuple(DATASETS))
     if arguments.systems:
         systems = chosen(parser, arguments.systems, SYSTEMS)
-    seeds = arguments.seeds or seeds
     cells = [
         cell
         for system in systems
@@ -66,8 +86,9 @@ def main() -> int:
     ]
     steps = Steps()
     results = Results(PAPER, arguments.results, report)
-    results.complete(cells, steps)
-    if "nltcs" in datasets and not arguments.quick:
+    if not arguments.page_only:
+        results.complete(cells, steps)
+    if "nltcs" in datasets and not quick:
         steps.say("Fig. 3")
         picture = draw(_spec(Cell("nltcs", "resspn10", 0)), results.markdown.with_name("fig3.png"))
         results.report = partial(report, picture=picture)

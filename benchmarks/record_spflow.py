@@ -1,4 +1,4 @@
-"""Record SPFlow's answers: circuits, inputs and log-likelihoods for spnc's tests to replay.
+"""Record SPFlow's results: circuits, inputs and log-likelihoods that spnc's tests compare with.
 
     python -m benchmarks.record_spflow [--out FOLDER] [--venv FOLDER]
 
@@ -20,7 +20,7 @@ from benchmarks.peers.catalogue import SPFLOW_LEGACY
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = Path(__file__).resolve().parent / "peers" / "spflow_legacy_worker.py"
 
-# The records are kept in the repository: they have to stay small.
+# The records are kept in the repository, so they have to stay small.
 MAX_FILE_BYTES = 200_000
 MAX_TOTAL_BYTES = 1_000_000
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     python = SPFLOW_LEGACY.python(options.venv)
     with tempfile.TemporaryDirectory() as scratch:
-        # Written aside first: a failing check must not leave a half-renewed set of records.
+        # Written to another folder first, so that a failing check keeps the old records.
         environments.run(python, WORKER, ["--out", scratch])
         records = sorted(Path(scratch).glob("*.json"))
         sizes = {record.name: record.stat().st_size for record in records}

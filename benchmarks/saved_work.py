@@ -1,27 +1,29 @@
-"""How much of the work the engine's plans leave, on the circuits of the speed benchmark.
+"""Print how much work the engine's plans leave, on the circuits of the speed benchmark.
 
     python -m benchmarks.saved_work
 
-Shares of all rows times all edges: over distinct rows; with the projections of scopes; and with
-the factors of products in groups as well, which is what the engine does.
+The columns are shares of all rows times all edges: over distinct rows; with projections onto scopes
+as well; and with the factors of products in groups as well, which is what the engine does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from benchmarks.circuits import FALLBACK, SOURCES, circuit, data_of, graph_of, lowered
+from benchmarks.common.circuits import FALLBACK, SOURCES, circuit, data_of, graph_of, lowered
 from spnc.backends.numba.layout import make_plan
 from spnc.backends.planning import planner
 from spnc.backends.planning.plan import Plan
 from spnc.backends.planning.skeleton import Skeleton
 from spnc.cli.output import table
-from spnc.data.dataset import Table
+from spnc.data.dataset import Dataset, Table
 from spnc.program.program import Program
 
 
 def operations(plan: Plan) -> int:
-    """What a pass up through the circuit takes: one for every edge and row, or projection."""
+    """Return the operations of an upward pass: one per edge and row, or edge and projection."""
     cells, nodes = plan.cells, plan.row_nodes
     in_cells = (cells.sizes * np.diff(cells.children.starts)).sum()
     in_rows = plan.rows * (len(nodes.children.nodes) + len(nodes.cells.nodes))
@@ -29,7 +31,7 @@ def operations(plan: Plan) -> int:
 
 
 def left(program: Program, rows: Table, group_limit: int) -> int:
-    """The operations of a plan with groups of so many projections at most."""
+    """Return the operations of a plan with groups of at most `group_limit` projections."""
     usual, planner.GROUP_LIMIT = planner.GROUP_LIMIT, group_limit
     try:
         skeleton = Skeleton(program)
@@ -38,12 +40,16 @@ def left(program: Program, rows: Table, group_limit: int) -> int:
         planner.GROUP_LIMIT = usual
 
 
+def datasets(names: Sequence[str]) -> dict[str, Dataset]:
+    """Return the datasets that are available."""
+    found = {name: data_of(name) for name in names}
+    return {name: dataset for name, dataset in found.items() if dataset is not None}
+
+
 def main() -> None:
     lines = []
-    datasets = {name: data_of(name) for name in SOURCES if name != FALLBACK}
-    found = {name: d for name, d in datasets.items() if d} or {FALLBACK: data_of(FALLBACK)}
+    found = datasets([name for name in SOURCES if name != FALLBACK]) or datasets([FALLBACK])
     for name, dataset in found.items():
-        assert dataset is not None
         rows = dataset.train.distinct()
         for kind in ("tree", "forest"):
             graph = graph_of(circuit(dataset, kind, SOURCES[name]), len(dataset.columns))

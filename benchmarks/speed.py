@@ -1,10 +1,12 @@
-"""How fast spnc is beside its peers, and how its cost grows.
+"""Measure how fast spnc is beside its peers, and how its cost grows.
 
-    python -m benchmarks.speed [--quick] [--no-peers] [--datasets a,b] [--json FILE]
-                               [--markdown FILE]
+    python -m benchmarks.speed [--quick] [--no-peers] [--no-growth] [--datasets a,b] [--repeats N]
+                               [--results FOLDER] [--page-only]
 
 Makes a virtual environment for each peer in the user's cache, once. Every system gets the same
-circuits and the same rows; agreement is checked before anything is timed.
+circuits and the same rows; agreement is checked before anything is timed. A full run writes
+benchmarks/results/speed.json and speed.md, and the tables of docs/benchmarks.md. A run with
+--quick, --no-peers, --no-growth or --datasets only prints them, unless --results names a folder.
 """
 
 from __future__ import annotations
@@ -18,84 +20,107 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import growth, limit, report
-from benchmarks.circuits import FALLBACK, SOURCES, circuit, data_of
-from benchmarks.comparison import Task, compare
-from benchmarks.curves import Curve
-from benchmarks.graph_growth import graph_curves
+from benchmarks.common.circuits import FALLBACK, SOURCES, circuit, data_of
+from benchmarks.common.markdown import with_part
+from benchmarks.common.steps import Steps
+from benchmarks.common.trainings import RESULTS, ROOT
 from benchmarks.peers import environments
 from benchmarks.peers.catalogue import PEERS
-from benchmarks.steps import Steps
-from benchmarks.workers import Contender
-from spnc.common.wording import duration
+from benchmarks.timing import growth, speed_page
+from benchmarks.timing.comparison import Task, compare
+from benchmarks.timing.curves import Curve
+from benchmarks.timing.graph_growth import graph_curves
+from benchmarks.timing.workers import Contender
+from spnc.common.atomic import write_text
 from spnc.data.dataset import Dataset
 from spnc.registry import BACKENDS
 
 DATASETS = ("nltcs", "plants", "baudio")
 QUICK_DATASETS = ("nltcs", "plants")
 CIRCUITS = ("tree", "forest")
-# With --quick, spnc is alone with circuits of more edges than this. Going from node to node in
-# Python takes peers long whatever the rows: leaving out rows would be neither quick nor fair.
+# With --quick, peers skip circuits with more edges than this. They go from node to node in Python,
+# which takes long however few the rows are: leaving out rows would be neither quick nor fair.
 QUICK_EDGES = 3_000
 QUICK_REPEATS = {"tree": 2, "forest": 1}
-BUSY = 0.5  # processes that want to run, above which figures are not to be trusted
+BUSY = 0.5  # load before the run, above which a warning is printed
+DOCS = ROOT / "docs" / "benchmarks.md"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(arguments)
-    # Before anything starts threads that would spin while others are measured.
+    if options.page_only:
+        folder = options.results or RESULTS
+        write_pages(json.loads((folder / "speed.json").read_text(encoding="utf-8")), folder)
+        return
+    # Before anything starts threads that would spin while other systems are measured.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    run = measured(options)
+    print(speed_page.text(run))
+    if run["load"] > BUSY:
+        print(f"The machine was busy: its load was {run['load']:.1f} before this run.")
+    partial = options.quick or options.no_peers or options.no_growth or options.datasets
+    folder = options.results or (None if partial else RESULTS)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / "speed.json", json.dumps(run, indent=1) + "\n")
+        write_pages(run, folder)
+
+
+def measured(options: argparse.Namespace) -> speed_page.Run:
+    """Measure everything, and return what speed.json holds."""
     steps = Steps()
-    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     found = datasets(options.datasets or (QUICK_DATASETS if options.quick else DATASETS), steps)
     contenders = systems(not options.no_peers, steps)
-    steps.say("measuring the machine's limit")
-    top = limit.measured()
-
-    comparisons = []
+    records = []
     for name, dataset in found.items():
         for task in tasks(name, dataset, options.quick, steps):
             spared = options.quick and task.flat.edges > QUICK_EDGES
             taking_part = contenders[:1] if spared else contenders
             repeats = QUICK_REPEATS[task.circuit] if options.quick else options.repeats
-            comparisons.append(compare(task, taking_part, repeats, options.patience, steps))
-    top = max(top, limit.measured(), key=lambda found: found.per_second)  # now as at the start
+            results = compare(task, taking_part, repeats, options.patience, steps)
+            records += [result.record() for result in results]
     curves = [] if options.no_growth else growth_of(found, options.quick, steps)
-    seconds = steps.done()
+    return {
+        "cores": os.cpu_count(),
+        "load": load,
+        "repeats": max(QUICK_REPEATS.values()) if options.quick else options.repeats,
+        "seconds": round(steps.done(), 1),
+        "records": records,
+        "growth": [curve if isinstance(curve, str) else curve.text() for curve in curves],
+    }
 
-    print(report.text(comparisons, top))
-    if busy > BUSY:
-        print(f"The machine was busy with other things: {busy:.1f} processes before this began.")
-    for curve in curves:
-        print("\n" + (curve if isinstance(curve, str) else curve.text()))
-    print(f"\n{duration(seconds)} in all, on {os.cpu_count()} cores")
-    if options.json is not None:
-        text = json.dumps(report.records(comparisons), indent=1)
-        options.json.write_text(text + "\n", encoding="utf-8")
-    if options.markdown is not None:
-        options.markdown.write_text(report.markdown(comparisons, top), encoding="utf-8")
+
+def write_pages(run: speed_page.Run, folder: Path) -> None:
+    """Write speed.md and, for the results folder of the repository, the tables in the docs."""
+    write_text(folder / "speed.md", speed_page.page(run))
+    if folder == RESULTS:
+        docs = DOCS.read_text(encoding="utf-8")
+        write_text(DOCS, with_part(docs, "speed", speed_page.body(run)))
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--quick", action="store_true", help="less of everything: two minutes")
-    parser.add_argument("--no-peers", action="store_true", help="spnc alone; nothing is installed")
+    parser.add_argument("--no-peers", action="store_true", help="spnc only; nothing is installed")
     parser.add_argument("--no-growth", action="store_true", help="the comparison only")
     parser.add_argument(
         "--datasets",
         type=lambda text: tuple(text.split(",")),
         help=f"of {', '.join(SOURCES)} (default: {', '.join(DATASETS)})",
     )
-    parser.add_argument("--repeats", type=int, default=5, help="how often all is measured (5)")
+    parser.add_argument("--repeats", type=int, default=3, help="repeats of every measurement (3)")
     parser.add_argument(
         "--patience",
         type=float,
         default=300.0,
-        help="seconds after which a system that has not answered is given up (300)",
+        help="seconds after which a system that has not replied is given up (300)",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the records there")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there")
+    parser.add_argument("--results", type=Path, help="the folder for speed.json and speed.md")
+    parser.add_argument(
+        "--page-only", action="store_true", help="write the pages from speed.json; measure nothing"
+    )
     options = parser.parse_args(arguments)
     unknown = [name for name in options.datasets or () if name not in SOURCES]
     if unknown:
@@ -104,17 +129,17 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def datasets(names: Sequence[str], steps: Steps) -> dict[str, Dataset]:
-    """The datasets that are to be had; the embedded one if none is."""
+    """Return the datasets that are available; the embedded one if none is."""
     found = {}
     for name in names:
         steps.say(f"reading {name}")
         dataset = data_of(name)
         if dataset is None:
-            print(f"{name} is neither here nor to be downloaded: left out")
+            print(f"{name} is left out: it is not on this machine and cannot be downloaded")
         else:
             found[name] = dataset
     if not found:
-        print(f"none of the datasets is here, so {FALLBACK} stands in, which comes with spnc")
+        print(f"none of the datasets is available; {FALLBACK}, which comes with spnc, is used")
         embedded = data_of(FALLBACK)
         assert embedded is not None
         found[FALLBACK] = embedded
@@ -122,7 +147,7 @@ def datasets(names: Sequence[str], steps: Steps) -> dict[str, Dataset]:
 
 
 def systems(with_peers: bool, steps: Steps) -> list[Contender]:
-    """spnc first, by the backend that it takes by itself; its reference; the peers."""
+    """Return spnc on the backend that it chooses, then on NumPy, then the peers."""
     own = version("spnc-forest")
     contenders = [Contender.of_backend("spnc", "auto", own)]
     if BACKENDS["auto"]().resolved().plugin_name != "numpy":
@@ -133,16 +158,16 @@ def systems(with_peers: bool, steps: Steps) -> list[Contender]:
         try:
             contenders.append(Contender.of_peer(peer))
         except (subprocess.CalledProcessError, OSError) as error:
-            print(f"{peer.key} is left out, its environment cannot be made: {error}")
+            print(f"{peer.key} is left out: its environment cannot be made: {error}")
     return contenders
 
 
 def tasks(name: str, dataset: Dataset, quick: bool, steps: Steps) -> list[Task]:
-    """The circuits of a dataset, with all its training rows."""
+    """Return the circuits of a dataset, with all its training rows."""
     made: list[Task] = []
     for kind in CIRCUITS:
         if quick and made and made[0].flat.edges > QUICK_EDGES:
-            continue  # the forest of the smallest dataset has to do
+            continue  # with --quick, only the smallest dataset has a forest
         steps.say(f"making the {kind} of {name}")
         flat = circuit(dataset, kind, SOURCES[name])
         made.append(Task(name, kind, flat, dataset.train.values))
@@ -150,7 +175,7 @@ def tasks(name: str, dataset: Dataset, quick: bool, steps: Steps) -> list[Task]:
 
 
 def growth_of(found: dict[str, Dataset], quick: bool, steps: Steps) -> list[Curve | str]:
-    """All curves, on the dataset with the most columns of the first two."""
+    """Return all growth curves, on the wider of the first two datasets."""
     name = max(list(found)[:2], key=lambda n: len(found[n].columns))
     dataset, source = found[name], SOURCES[name]
     if quick:  # smaller circuits

@@ -1,9 +1,11 @@
-"""Where spnc stands: its recipes beside the best published figures, as a table and a picture.
+"""Compare spnc's recipes with the best published figures, as a table and a picture.
 
     python -m benchmarks.standing
 
-Trains nothing: reads what `benchmarks.paper`, `benchmarks.best` and `benchmarks.auto` have found,
-and writes benchmarks/results/standing.md and standing.png, and the table into the README.
+Trains nothing: reads the results of `benchmarks.paper`, `benchmarks.best`, `benchmarks.auto` and
+`benchmarks.speed`. Writes benchmarks/results/standing.md and standing.png, and the generated parts
+of README.md: a small table between the marks `standing`, and three lines on speed between the marks
+`speed`.
 """
 
 from __future__ import annotations
@@ -16,20 +18,23 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
-from benchmarks.best import CHECKED, FAR, SOURCES
-from benchmarks.markdown import table
-from benchmarks.paper_figures import DATASETS, TEST
-from benchmarks.runs import RESULTS, ROOT
+from benchmarks.common.markdown import filled, marks, table, with_part
+from benchmarks.common.published import CHECKED, DATASETS, FAR, LEARN_SPN, SOURCES, TEST
+from benchmarks.common.trainings import RESULTS, ROOT
+from benchmarks.timing import speed_page
 from spnc.common.atomic import write_bytes, write_text
 from spnc.report.plots.style import COLOURS, GREY, INK, house_style, image, number
 
 BUDGET = "1min"
-_BEGIN, _END = "<!-- standing -->\n\n", "\n<!-- end of standing -->"
+README = ROOT / "README.md"
 
 _HEAD = f"""# Where spnc stands
 
-Written by `python -m benchmarks.standing`. Average test log-likelihoods in nats; those of spnc are
-means over three seeds. **Bold**: at or above the best that can be checked from public sources.
+Written by `python -m benchmarks.standing`. Average test log-likelihoods in nats; figures of spnc
+are means over three seeds, with intervals on the pages of [the best densities](best.md),
+[`--auto`](auto.md) and [the paper's tables](paper.md). **Bold**: at or above the best figure that
+can be checked.
+
 {SOURCES}
 
 ![Every dataset's figures by their distance from the best checked one](standing.png)
@@ -39,35 +44,53 @@ means over three seeds. **Bold**: at or above the best that can be checked from 
 
 @dataclass(frozen=True)
 class System:
-    """A line of the table: its figures in the order of the datasets."""
+    """A row of the table: its figures in the order of the datasets."""
 
     name: str
     figures: tuple[float, ...]
     short: str
-    marker: str = ""  # without one it is what the others are compared with
-    colour: str = ""  # of spnc's own; others are grey
+    marker: str = ""  # empty for the baseline that others are compared with
+    colour: str = ""  # only for spnc's own; others are grey
+    in_readme: bool = False
 
     @property
     def ours(self) -> bool:
-        """Whether spnc has trained it."""
+        """Whether spnc trained it."""
         return bool(self.colour)
 
 
 def main() -> int:
-    """Write the table and the picture."""
+    """Write the table, the picture, and the generated parts of the README."""
     systems = standing()
     text = standing_table(systems)
     with house_style():
         write_bytes(RESULTS / "standing.png", image(draw(systems), ".png"))
-    write_text(RESULTS / "standing.md", _HEAD + text)
-    readme = ROOT / "README.md"
-    write_text(readme, with_table(readme.read_text(encoding="utf-8"), text))
+    write_text(RESULTS / "standing.md", filled(_HEAD) + text)
+    write_text(README, refreshed(README.read_text(encoding="utf-8")))
     print(text)
     return 0
 
 
+def refreshed(page: str) -> str:
+    """Return the README with every generated part that it has marks for made anew."""
+    for name, text in readme_parts().items():
+        if marks(name)[0] in page:
+            page = with_part(page, name, text)
+    return page
+
+
+def readme_parts() -> dict[str, str]:
+    """Return the generated parts of the README by the name of their marks."""
+    parts = {"standing": standing_table([s for s in standing() if s.in_readme])}
+    speed = RESULTS / "speed.json"
+    if speed.is_file():
+        run = json.loads(speed.read_text(encoding="utf-8"))
+        parts["speed"] = speed_page.readme_lines(run)
+    return parts
+
+
 def standing() -> list[System]:
-    """What others have published, then spnc's own."""
+    """Return published systems, then spnc's own."""
     paper, best, auto = (
         json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
         for name in ("paper", "best", "auto")
@@ -78,33 +101,24 @@ def standing() -> list[System]:
         found = [r for r in records if about.items() <= r.items()]
         return tuple(mean(float(str(r["test"])) for r in found if r[key] == d) for d in DATASETS)
 
-    quoted = tuple(float(figure or 0.0) for figure in TEST["learnspn"])
+    quoted = tuple(float(figure or 0.0) for figure in TEST[LEARN_SPN])
     others = "continuous mixtures of Chow-Liu trees, as quoted (far goal)"
     hclt = "ten hidden Chow-Liu trees, `specs/paper/*-hclt10.yaml`"
     auto_name = f"`spnc train --auto TABLE --budget {BUDGET}`"
     one, each = "one recipe for all, `specs/best/any.yaml`", "a recipe for each, `specs/best/`"
     return [
         System("LearnSPN, as quoted in the paper", quoted, "LearnSPN, quoted", "x"),
-        System("the best that can be checked", CHECKED, "best checked"),
+        System("best figure that can be checked", CHECKED, "best checked", in_readme=True),
         System(others, FAR, "continuous mixtures, quoted", "D"),
         System(hclt, means(paper, system="hclt10"), "ten hidden Chow-Liu trees", "v", COLOURS[4]),
-        System(auto_name, means(auto, budget=BUDGET), f"--auto, {BUDGET}", "s", COLOURS[1]),
-        System(one, means(best, system="any"), "specs/best/any.yaml", "o", COLOURS[2]),
-        System(each, means(best, system="own"), "specs/best, for each", "*", COLOURS[0]),
+        System(auto_name, means(auto, budget=BUDGET), f"--auto, {BUDGET}", "s", COLOURS[1], True),
+        System(one, means(best, system="any"), "specs/best/any.yaml", "o", COLOURS[2], True),
+        System(each, means(best, system="own"), "specs/best, for each", "*", COLOURS[0], True),
     ]
 
 
-def with_table(page: str, text: str) -> str:
-    """The page with this table between its two marks."""
-    before, _, rest = page.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not end:
-        sys.exit(f"README.md has no {_BEGIN.strip()} … {_END.strip()}")
-    return f"{before}{_BEGIN}{text}{_END}{after}"
-
-
 def standing_table(systems: Sequence[System]) -> str:
-    """A line for each system."""
+    """Return the table with a row for each system."""
     rows = []
     for system in systems:
         cells = []
@@ -116,7 +130,7 @@ def standing_table(systems: Sequence[System]) -> str:
 
 
 def draw(systems: Sequence[System]) -> Figure:
-    """A line of marks for each dataset, by their distance from the best checked figure."""
+    """Draw a line of marks for each dataset, by their distance from the best checked figure."""
     figure = Figure(figsize=(8.6, 3.4), layout="constrained")
     axes = figure.subplots()
     heights = range(len(DATASETS) - 1, -1, -1)

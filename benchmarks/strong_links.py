@@ -1,10 +1,10 @@
-"""Do residual links pay when the components are good?
+"""Measure whether residual links help when the components are good.
 
-    python -m benchmarks.strong_links [--datasets a,b] [--systems a,b] [--seeds N]
+    python -m benchmarks.strong_links [--datasets a,b] [--systems a,b] [--seeds N] [--page-only]
 
-Forests of five hidden Chow-Liu trees (specs/paper/*-hclt10.yaml, half of their trees), each
-with the links of every strategy and without, with the same components and seeds. Links make it
-larger; so there are also some without links and with more trees. What came out is in
+Trains forests of five hidden Chow-Liu trees (specs/paper/*-hclt10.yaml with half of their trees)
+without links and with the links of every strategy, with the same components and seeds. Links make a
+forest larger, so forests with more trees instead of links are trained as well. The results are in
 benchmarks/results/strong_links.json and, as a table, in strong_links.md.
 """
 
@@ -13,14 +13,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 
-from benchmarks.markdown import table
-from benchmarks.paper_figures import DATASETS
-from benchmarks.runs import ROOT, Benchmark, Cell, Record, run
+from benchmarks.common.intervals import EXPLANATION, counted_seeds, interval
+from benchmarks.common.markdown import filled, table
+from benchmarks.common.published import DATASETS
+from benchmarks.common.trainings import ROOT, Benchmark, Cell, Record, run
 
 FIVE, EIGHT, TEN = (f"forest.0.count={count}" for count in (5, 8, 10))
-# `none` is what the others are compared with.
+# `none` is the baseline.
 SYSTEMS = {
     "none": [FIVE],
     "greedy-bfs": [FIVE, "residual=greedy-bfs"],
@@ -32,10 +33,10 @@ SYSTEMS = {
 
 _HEAD = """# Residual links on strong components
 
-Written by `python -m benchmarks.strong_links`. Forests of five hidden Chow-Liu trees; what links
-add to the average log-likelihood of the test rows, in nats, with the same components and seed:
-mean over seeds, and the standard error of that mean. **Bold**: above zero by two standard errors.
-The last two lines have no links but more trees.
+Written by `python -m benchmarks.strong_links`. What links add to the average test log-likelihood of
+forests of five hidden Chow-Liu trees, in nats, with the same components and seed: mean over
+{seeds}; {explanation}.
+**Bold**: the whole interval is above 0. The last two rows have more trees and no links.
 """
 
 
@@ -56,8 +57,9 @@ def main() -> int:
 
 
 def report(records: Sequence[Record]) -> str:
-    """What each strategy adds, by dataset."""
+    """Return the page: what each strategy adds, by dataset."""
     found = {(r["system"], r["data"], r["seed"]): r for r in records}
+    counts: list[int] = []
 
     def plain(data: str) -> str:
         own = [r["test"] for r in records if (r["system"], r["data"]) == ("none", data)]
@@ -72,16 +74,15 @@ def report(records: Sequence[Record]) -> str:
                 grown.append(r["edges"] / base["edges"])
         if not gains:
             return ""
-        text = f"{mean(gains):+.4f}"
-        if len(gains) > 1:
-            error = stdev(gains) / len(gains) ** 0.5
-            text = f"**{text}**" if mean(gains) > 2 * error else text
-            text = f"{text} ± {error:.4f}"
+        added = interval(gains)
+        counts.append(added.seeds)
+        text = added.text(4, sign=True, bold=added.is_above_zero)
         return f"{text}<br>{mean(grown) - 1:+.0%} edges"
 
     rows = [["none", *map(plain, DATASETS)]]
     rows += [[s, *(cell(s, data) for data in DATASETS)] for s in SYSTEMS if s != "none"]
-    return f"{_HEAD}\n{table(['links', *DATASETS.values()], rows)}"
+    head = filled(_HEAD.format(seeds=counted_seeds(counts or [1]), explanation=EXPLANATION))
+    return f"{head}\n{table(['links', *DATASETS.values()], rows)}"
 
 
 if __name__ == "__main__":

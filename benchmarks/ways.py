@@ -1,9 +1,9 @@
-"""Which ways lead up from a forest of ten hidden Chow-Liu trees?
+"""Compare ways to improve on a forest of ten hidden Chow-Liu trees.
 
-    python -m benchmarks.ways [--datasets a,b] [--systems a,b] [--seeds N]
+    python -m benchmarks.ways [--datasets a,b] [--systems a,b] [--seeds N] [--page-only]
 
-Every way changes one thing in specs/paper/DATASET-hclt10.yaml; then there are continuous mixtures.
-Compared on validation rows: the choices behind specs/best. What came out is in
+Each way changes one thing in specs/paper/DATASET-hclt10.yaml; continuous mixtures follow. They are
+compared on validation rows, since they are the choices behind specs/best. The results are in
 benchmarks/results/ways.json and, as a table, in ways.md.
 """
 
@@ -18,15 +18,15 @@ from typing import Any
 
 import yaml
 
-from benchmarks.markdown import table
-from benchmarks.paper_figures import DATASETS
-from benchmarks.runs import RESULTS, ROOT, Benchmark, Cell, Record, run
+from benchmarks.common.markdown import filled, table
+from benchmarks.common.published import DATASETS
+from benchmarks.common.trainings import RESULTS, ROOT, Benchmark, Cell, Record, run
 
 BASE, TUNED = "ten hidden Chow-Liu trees", "`specs/best/`"
 LEARN_SPN = {"learner": "learn-spn", "count": 5, "leaves": "chow-liu", "clusters": 4}
 EXTRA_SPN = {"learner": "extra-spn", "count": 10, "leaves": "chow-liu"}
 
-Entry = dict[str, Any]  # of a spec's forest
+Entry = dict[str, Any]  # an entry of a spec's forest
 
 
 def _with(**changes: Any) -> Callable[[Entry], list[str]]:
@@ -57,30 +57,31 @@ def _forest(*entries: Entry) -> list[str]:
 
 SYSTEMS = {
     BASE: _fitted(),
-    "twenty": _with(count=20),
+    "twenty trees": _with(count=20),
     "more noise in the trees": _with(noise=1.5),
     "random roots": _with(root="random"),
-    "each from a bootstrap of the rows": _with(bootstrap=True),
-    "of 4 to 16 states": _states((2, 4), (3, 8), (3, 12), (2, 16)),
-    "five LearnSPNs on Chow-Liu leaves beside them": _beside(LEARN_SPN),
-    "ten ExtraSPNs on Chow-Liu leaves beside them": _beside(EXTRA_SPN),
+    "trees from bootstrap samples": _with(bootstrap=True),
+    "4 to 16 hidden states": _states((2, 4), (3, 8), (3, 12), (2, 16)),
+    "plus five LearnSPNs on Chow-Liu leaves": _beside(LEARN_SPN),
+    "plus ten ExtraSPNs on Chow-Liu leaves": _beside(EXTRA_SPN),
     "a larger prior": _fitted("smoothing=0.5"),
-    "parameters averaged": _fitted("optimizer.average=0.9"),
+    "moving average of the parameters": _fitted("optimizer.average=0.9"),
     "dropout of 10%": _fitted("optimizer.dropout=0.1"),
     "EM on mini-batches": _fitted("optimizer.method=stepwise-em"),
     "continuous mixture of 512 trees": _mixture(512, tree="plain", settling=0),
-    "… its points settled": _mixture(512, tree="plain"),
-    "… and its trees chosen given the point": _mixture(512),
-    "… and four times as many": _mixture(2048),
+    "… with its points settled": _mixture(512, tree="plain"),
+    "… and trees chosen given the point": _mixture(512),
+    "… and four times as many trees": _mixture(2048),
 }
 
-_HEAD = """# Ways up
+_HEAD = """# Ways to improve on ten hidden Chow-Liu trees
 
-Written by `python -m benchmarks.ways`. Average log-likelihoods of **validation** rows in nats; in
-brackets what was gained over the first line (**bold** above 0.001), and edges as times its own.
-Every line down to the continuous mixtures changes one thing in the first; of the mixtures, each
-line adds to the one before. The last line is specs/best/DATASET.yaml, from [the best
-densities](best.md): sizes, rates and EM afterwards as the validation rows of each dataset want it.
+Written by `python -m benchmarks.ways`. Average log-likelihoods of **validation** rows in nats. In
+brackets: the difference from the first row, and the number of edges relative to it. One seed cannot
+tell small differences from noise. Down to the continuous mixtures, each row changes one thing in
+the first row; among the mixtures, each row adds to the one before. The last row is
+specs/best/DATASET.yaml, from [the best densities](best.md), with sizes, learning rates and EM
+chosen for each dataset.
 """
 
 
@@ -104,7 +105,7 @@ def main() -> int:
 
 
 def report(records: Sequence[Record]) -> str:
-    """All ways by all datasets that have records of the first."""
+    """Return the page: all ways, for the datasets that have records of the first."""
 
     def cell(system: str, data: str) -> str:
         own = [r for r in records if (r["system"], r["data"]) == (system, data)]
@@ -117,7 +118,7 @@ def report(records: Sequence[Record]) -> str:
         gained = found - mean(r["valid"] for r in base)
         times = mean(r["edges"] for r in own) / mean(r["edges"] for r in base)
         text = f"{gained:+.3f}"
-        return f"{found:.3f} ({f'**{text}**' if gained > 0.001 else text}, {times:.1f}×)"
+        return f"{found:.3f} ({text}, {times:.1f}×)"
 
     def seeds(system: str) -> str:
         return ", ".join(map(str, sorted({r["seed"] for r in records if r["system"] == system})))
@@ -128,7 +129,7 @@ def report(records: Sequence[Record]) -> str:
         [system, seeds(system), *(cell(system, data) for data in named)]
         for system in (*SYSTEMS, TUNED)
     ]
-    return f"{_HEAD}\n{table(['', 'seeds', *(DATASETS[name] for name in named)], rows)}"
+    return f"{filled(_HEAD)}\n{table(['', 'seeds', *(DATASETS[name] for name in named)], rows)}"
 
 
 if __name__ == "__main__":

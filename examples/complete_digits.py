@@ -1,7 +1,8 @@
-"""Half a digit completed: the exact probability of every hidden pixel, given the others.
+"""Complete handwritten digits of which only the upper half is given.
 
-A circuit answers P(x_j = 1 | e) with two evaluations, for any evidence e: hidden pixels are NaN,
-and P(x_j = 1 | e) = exp(ll(e, x_j = 1) - ll(e)). Nothing is sampled. `--small` trains less.
+A model gives the exact probability of each hidden pixel j, given the visible pixels e, from two
+log-likelihoods: P(x_j = 1 | e) = exp(ll(e, x_j = 1) - ll(e)), where hidden pixels are NaN. Nothing
+is sampled or approximated. `--small` trains a smaller forest.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SHADES = " .:-=+*#%@"
 
 
 def conditional(model: spnc.Model, row: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P(x_j = 1 | the pixels of `row` that are not NaN) for every pixel j; those given stay."""
+    """Return `row` with P(x_j = 1 | visible pixels) in place of every hidden pixel j."""
     hidden = np.flatnonzero(np.isnan(row))
     asked = np.tile(row, (len(hidden), 1))
     asked[np.arange(len(hidden)), hidden] = 1
@@ -32,7 +33,7 @@ def conditional(model: spnc.Model, row: NDArray[np.float64]) -> NDArray[np.float
 
 
 def drawn(row: NDArray[np.float64]) -> list[str]:
-    """Eight lines of text, two characters to a pixel."""
+    """Draw a digit as eight lines of text, with two characters per pixel."""
     shades = np.clip((row * len(SHADES)).astype(int), 0, len(SHADES) - 1).reshape(8, 8)
     return ["".join(SHADES[s] * 2 for s in line) for line in shades]
 

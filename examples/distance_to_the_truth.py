@@ -1,8 +1,8 @@
-"""How far is a trained forest from the distribution its data came from?
+"""Measure how far a trained forest is from the distribution that its data was drawn from.
 
-The Asia network is known, so the question has an exact answer: with 256 joint states, the
-cross-entropy of truth and model is a sum, and what it exceeds the entropy by is the
-Kullback-Leibler divergence. `--small` trains fewer components.
+The data comes from the Asia network, which is known and has only 256 joint states. So the
+cross-entropy of network and model can be summed exactly; subtracting the network's entropy gives
+the Kullback-Leibler divergence. `--small` trains fewer components.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SPECS = Path(__file__).resolve().parent.parent / "specs"
 
 
 def divergence(model: spnc.Model) -> float:
-    """KL(truth, model) in nats."""
+    """Return the Kullback-Leibler divergence of the model from the network, in nats."""
     states = np.array(list(itertools.product([0, 1], repeat=8)))
     truth = np.exp(asia_log_probability(states))
     possible = truth > 0
@@ -39,7 +39,7 @@ def main(small: bool) -> None:
 
     by_hand = spnc.compile(SPECS / "circuits/asia.spn")
     size = by_hand.program.facts()["parameters"]
-    # Rounding can leave a hair below zero.
+    # Exactly zero up to rounding, which may be negative.
     print(f"{'by hand':>10} {size:12,} {'':21} {abs(divergence(by_hand)):21.4f}")
 
 

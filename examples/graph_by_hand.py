@@ -1,7 +1,8 @@
-"""A circuit built by hand as a networkx graph: checked, evaluated, marginalised.
+"""Build a circuit by hand as a networkx graph, then check it and compute probabilities.
 
-Rain and a sprinkler wet the grass. The circuit is a sum over the weather; below rain the
-sprinkler is off more often. Leaving out one edge shows what a diagnostic looks like.
+Rain or a sprinkler makes the grass wet. The circuit is a sum over two kinds of weather; when it
+rains, the sprinkler is usually off. At the end one edge is removed, to show what a diagnostic
+looks like.
 """
 
 from __future__ import annotations

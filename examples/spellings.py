@@ -1,6 +1,8 @@
-"""One spec in two spellings, and one circuit as text, as node-link JSON and as a networkx graph.
+"""Convert a spec between its two spellings, and a circuit between text, JSON and networkx.
 
-`spnc format FILE --to yaml|dsl|json` does this on the command line.
+A spec in YAML and in the language is the same recipe, comments included. A circuit gives the same
+log-likelihoods as text, as node-link JSON and as a networkx graph. On the command line,
+`spnc format FILE --to yaml|dsl|json` does the same.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""A small forest trained from a spec in Python, saved, loaded again and evaluated.
+"""Train a small forest from a spec, save it, load it again and compute a conditional probability.
 
-`spnc train specs/tiny.yaml` does the same on the command line and keeps a run folder.
+Settings override values of the spec, as `--set` does on the command line. `spnc train
+specs/tiny.yaml` does the same and writes a run folder.
 """
 
 from __future__ import annotations

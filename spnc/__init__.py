@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from spnc.diagnostics import Diagnostic, InputError
     from spnc.model import Model
     from spnc.pipeline import Trained
+    from spnc.runs.interruption import Interrupted
 
 _HOMES = {
     "check": "spnc.api",
@@ -28,6 +29,7 @@ _HOMES = {
     "train_auto": "spnc.api",
     "Diagnostic": "spnc.diagnostics",
     "InputError": "spnc.diagnostics",
+    "Interrupted": "spnc.runs.interruption",
     "Model": "spnc.model",
     "Trained": "spnc.pipeline",
 }
@@ -35,6 +37,7 @@ _HOMES = {
 __all__ = [
     "Diagnostic",
     "InputError",
+    "Interrupted",
     "Model",
     "Trained",
     "check",

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from networkx import DiGraph
 
 from spnc import checks
-from spnc.checking import check_recipe
 from spnc.common.gc_pause import gc_paused
-from spnc.diagnostics import Diagnostic, InputError, Sink, in_reading_order, read_source
+from spnc.common.observer import Observer
+from spnc.common.progress_display import displayed
+from spnc.data.dataset import Dataset
+from spnc.diagnostics import Diagnostic, InputError, Sink, counted, in_reading_order, read_source
 from spnc.graph.files import read_circuit
 from spnc.graph.interchange import from_networkx, from_node_link
 from spnc.graph.nodes import Graph
 from spnc.model import Model, read_model
-from spnc.pipeline import Trained, compile_recipe, lower_graph, need_backend, train_compiled
+from spnc.pipeline import Trained, compile_recipe, lower_graph
+from spnc.pipeline import train as train_recipe
+from spnc.runs.folder import RunFolder, open_run
+from spnc.runs.preparation import Purpose, prepare
 from spnc.search.auto.budget import DEFAULT, Budget, read_budget
-from spnc.search.auto.loop import auto
+from spnc.search.auto.loop import auto, comment
 from spnc.search.auto.start import read_start
 from spnc.search.grid import search
+from spnc.search.journal import SearchFolder
 from spnc.spec.files import kind_of
 from spnc.spec.override import refuse
 from spnc.spec.read import read_recipe, recipe_from
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
 def check(
     thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any], *, allow_plugins: bool = False
 ) -> list[Diagnostic]:
-    """Everything that is wrong with a spec, a circuit or a model; an empty list if nothing is.
+    """Return all problems of a spec, a circuit or a model; an empty list if there are none.
 
     `thing` is the path of any file spnc knows, a networkx graph, or a node-link mapping.
     `allow_plugins` permits importing the Python files that a spec names under `plugins`.
@@ -50,14 +58,32 @@ def check(
 def check_thing(
     thing: Any, sink: Sink, settings: Sequence[str] | str = (), *, allow_plugins: bool = False
 ) -> tuple[Recipe | Graph | Model, list[str]]:
-    """What was given, all of it looked at, and lines about what was and was not; stops at errors.
+    """Check whatever a user may have; return it, and lines about what was and was not looked at.
 
-    For a spec, that includes the data and the circuits that it names, as far as they are here.
+    For a spec, that includes the data and the circuits that it names; nothing is learned or
+    downloaded. Stops at errors.
     """
     found = read_thing(thing, sink, settings, allow_plugins=allow_plugins)
-    notes = check_recipe(found, sink) if isinstance(found, Recipe) else []
+    notes = []
+    if isinstance(found, Recipe):
+        notes = _facts(found, prepare(found, sink, purpose=Purpose.CHECK), sink)
     sink.stop()
     return found, notes
+
+
+def _facts(recipe: Recipe, dataset: Dataset | None, sink: Sink) -> list[str]:
+    """Return what a check has found out about the data and the search of a recipe."""
+    notes = []
+    if dataset is not None:
+        rows = ", ".join(f"{name} {table.rows:,}" for name, table in dataset.splits.items())
+        notes = [f"data: {counted(len(dataset.columns), 'column')}; rows: {rows}"]
+    elif not sink.failed:
+        notes = [f"data: {recipe.data.source} is not on this machine yet, and was not looked at"]
+    if recipe.space is not None:
+        names = ", ".join(choice.name for choice in recipe.space.choices)
+        tries = counted(len(recipe.space.tries), "try", "tries")
+        notes.append(f"search: {tries} over {names}")
+    return notes
 
 
 def compile(
@@ -66,7 +92,7 @@ def compile(
     *,
     allow_plugins: bool = False,
 ) -> Model:
-    """The model of a spec before training, or of a circuit. Raises `InputError`.
+    """Return the model of a spec before training, or of a circuit. Raises `InputError`.
 
     `settings` are overrides such as `"optimizer.max_iterations=50"`; `allow_plugins` permits
     importing the Python files that a spec names under `plugins`.
@@ -83,59 +109,106 @@ def compile(
 
 
 def train(
-    spec: str | Path, settings: Sequence[str] | str = (), *, allow_plugins: bool = False
+    spec: str | Path,
+    settings: Sequence[str] | str = (),
+    *,
+    out: str | Path | bool = False,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Observer | bool = False,
+    allow_plugins: bool = False,
 ) -> Trained:
-    """The trained model of a spec, with its history and scores. Raises `InputError`.
+    """Train a spec; return the model with its history, scores and metrics. Raises `InputError`.
 
-    Of a spec with `search` it is the best on the validation rows, and has all the `tries`.
-    `allow_plugins` permits importing the Python files that the spec names under `plugins`.
-    Nothing is written; `spnc train` on the command line keeps a run folder.
+    Of a spec with `search`, return the best on the validation rows; it has all the `tries`.
+
+    `settings` are overrides such as `"optimizer.max_iterations=50"`. With `out`, the run is written
+    to that folder as `spnc train` writes it (True: `runs/NAME`); Ctrl-C then saves a checkpoint and
+    raises `Interrupted`, and `resume=True` continues from it. `overwrite` replaces an earlier run.
+    `progress` shows a progress display (True), or reports to an `Observer`. `allow_plugins` permits
+    importing the Python files that the spec names under `plugins`.
     """
     sink = Sink()
-    recipe = read_recipe(Path(spec), sink, as_settings(settings), allow_plugins=allow_plugins)
-    sink.stop()
-    assert recipe is not None
-    need_backend(recipe, sink)
-    sink.stop()
-    if recipe.space is not None:
-        return search(recipe, sink)
-    return train_compiled(compile_recipe(recipe, sink), sink)
+    given = as_settings(settings)
+    recipe = sink.require(read_recipe(Path(spec), sink, given, allow_plugins=allow_plugins))
+    run = _open_run(recipe, out, sink, resume=resume, overwrite=overwrite)
+    with displayed(progress) as observer:
+        if recipe.space is None:
+            trained = train_recipe(recipe, sink, observer, run)
+        elif run is None:
+            trained = search(recipe, sink, observer)
+        else:
+            journal = SearchFolder(run, [str(run.lock)])
+            with journal.saving_on_interruption():
+                trained = search(recipe, sink, observer, journal)
+    return _finished(trained, sink, run)
 
 
 def train_auto(
-    table: str | Path, budget: str | float = DEFAULT, settings: Sequence[str] | str = ()
+    table: str | Path,
+    budget: str | float = DEFAULT,
+    settings: Sequence[str] | str = (),
+    *,
+    out: str | Path | bool = False,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Observer | bool = False,
+    began: float | None = None,
 ) -> Trained:
-    """The best model of a table that was found within a time budget. Raises `InputError`.
+    """Return the best model of a table that was found within a time budget. Raises `InputError`.
 
-    `table` is what `data.source` takes, `budget` seconds or a text such as `"10min"`; `settings`
-    are overrides such as `"seed=3"`. The answer has all the `tries`, and its `recipe` makes the
-    same model again. Nothing is written; `spnc train --auto` keeps a run folder.
+    `table` is what `data.source` takes, `budget` seconds or a text such as `"10min"`, counted from
+    `began` (on `time.monotonic`; None: now); `settings` are overrides such as `"seed=3"`. The
+    result has all the `tries`, and its `recipe` makes the same model again. The other arguments are
+    those of `train`.
     """
-    began, sink = time.monotonic(), Sink()
-    seconds = read_budget(budget if isinstance(budget, str) else f"{budget:f}", sink)
-    start = read_start(str(table), as_settings(settings), sink)
-    sink.stop()
-    assert seconds is not None
-    assert start is not None
-    need_backend(start.recipe, sink)
-    sink.stop()
-    return auto(start, Budget(seconds, began=began), sink)
+    began, sink = time.monotonic() if began is None else began, Sink()
+    budget_text = budget if isinstance(budget, str) else f"{budget:f}"
+    given = as_settings(settings)
+    seconds = read_budget(budget_text, sink)
+    start = sink.require(read_start(str(table), given, sink))
+    limit = Budget(sink.require(seconds), began=began)
+    run = _open_run(start.recipe, out, sink, resume=resume, overwrite=overwrite)
+    with displayed(progress) as observer:
+        if run is None:
+            trained = auto(start, limit, sink, observer)
+        else:
+            words = ["--auto", str(table), "--budget", budget_text]
+            words += [word for setting in given for word in ("--set", setting)]
+            journal = SearchFolder(run, words, limit.used, partial(comment, start))
+            with journal.saving_on_interruption():
+                trained = auto(start, limit, sink, observer, journal)
+    return _finished(trained, sink, run)
+
+
+def _open_run(
+    recipe: Recipe, out: str | Path | bool, sink: Sink, *, resume: bool, overwrite: bool
+) -> RunFolder | None:
+    """Return the run folder, or None if nothing is to be written."""
+    if out is False:
+        if resume or overwrite:
+            raise ValueError("`resume` and `overwrite` need `out`, the run folder")
+        return None
+    path = None if out is True else Path(out)
+    return open_run(recipe, path, sink, resume=resume, overwrite=overwrite)
+
+
+def _finished(trained: Trained, sink: Sink, run: RunFolder | None) -> Trained:
+    folder = run.path if run is not None else None
+    return replace(trained, diagnostics=tuple(sink.diagnostics), run=folder)
 
 
 def load(path: str | Path) -> Model:
-    """A saved model. Raises `InputError` if the file is not one."""
+    """Load a saved model. Raises `InputError` if the file is not one."""
     sink = Sink()
-    model = read_model(Path(path), sink)
-    sink.stop()
-    assert model is not None
-    return model
+    return sink.require(read_model(Path(path), sink))
 
 
 @gc_paused()
 def read_thing(
     thing: Any, sink: Sink, settings: Sequence[str] | str = (), *, allow_plugins: bool = False
 ) -> Recipe | Graph | Model:
-    """A recipe, a checked graph or a model from whatever a user may have; stops at errors."""
+    """Read a recipe, a checked graph or a model from whatever a user may have; stop at errors."""
     found: Any
     settings = as_settings(settings)
     if isinstance(thing, str | Path):
@@ -155,7 +228,7 @@ def read_thing(
 
 
 def as_settings(settings: Sequence[str] | str) -> list[str]:
-    """Overrides as a list, also if there is just one."""
+    """Return overrides as a list, also if there is just one."""
     return [settings] if isinstance(settings, str) else list(settings)
 
 

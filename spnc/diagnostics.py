@@ -1,62 +1,69 @@
-"""What spnc says about bad input: spans, diagnostics, the sink that collects them, the text.
+"""Diagnostics: what spnc reports about bad input, where it is, and how the report is rendered.
 
-Every stage reports *all* the problems it finds into one `Sink`; the pipeline then calls
-`Sink.stop`, which raises `InputError` if any of them is an error. A user's mistake therefore
-never shows a traceback, and one run shows every mistake.
+Every stage reports *all* the problems it finds to one `Sink`. The pipeline then calls `Sink.stop`
+or `Sink.require`, which raise `InputError` if any of the problems is an error. A user's mistake
+therefore never shows a traceback, and one run shows every mistake.
 """
 
 from __future__ import annotations
 
 import difflib
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+from spnc.common import notebook
 from spnc.common.text_files import UnreadableFileError, read_text
-from spnc.common.wording import visible, width
+from spnc.common.wording import clipped, visible, width
 
+T = TypeVar("T")
 Severity = Literal["error", "warning"]
+_REPR_LIMIT = 120  # terminal columns of a message inside a repr
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Source:
     """A named text that positions refer to: a file, or the command line."""
 
     name: str
     text: str
 
+    def __repr__(self) -> str:
+        return f"Source({self.name!r}, {counted(len(self.text), 'character')})"
+
     @cached_property
     def lines(self) -> list[str]:
-        """The text, cut at line ends. Only these: `splitlines` would also cut at form feeds."""
+        """The lines of the text. Unlike `splitlines`, this does not cut at form feeds."""
         return [line.removesuffix("\r") for line in self.text.split("\n")]
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        """The offset of every line's first character."""
+        """The offset of the first character of each line."""
         starts = [0]
         while (newline := self.text.find("\n", starts[-1])) >= 0:
             starts.append(newline + 1)
         return starts
 
     def span(self, line: int, column: int, end_line: int, end_column: int) -> Span:
-        """The part of this text between two positions, counted from one, the end exclusive."""
+        """Return the part between two positions, which count from one; the end is exclusive."""
         return Span(self, line, column, end_line, end_column)
 
     def span_at(self, start: int, stop: int) -> Span:
-        """The part of this text between two character offsets, counted from zero."""
+        """Return the part between two character offsets, which count from zero."""
         starts = self._line_starts
         line, end_line = bisect_right(starts, start), bisect_right(starts, stop)
         column, end_column = start - starts[line - 1] + 1, stop - starts[end_line - 1] + 1
         return Span(self, line, column, end_line, end_column)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Span:
-    """A stretch of a source text; lines and columns count from one, the end is exclusive."""
+    """A part of a source text; lines and columns count from one, the end is exclusive."""
 
     source: Source
     line: int
@@ -67,10 +74,13 @@ class Span:
     def __str__(self) -> str:
         return f"{self.source.name}:{self.line}:{self.column}"
 
+    def __repr__(self) -> str:
+        return f"Span({self} to {self.end_line}:{self.end_column})"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Diagnostic:
-    """One problem: a stable code, what is wrong, where, what else is known, what to do."""
+    """One problem: a stable code, what is wrong, where it is, further notes, and what to do."""
 
     code: str
     message: str
@@ -78,10 +88,24 @@ class Diagnostic:
     span: Span | None = None
     notes: tuple[str, ...] = ()
     help: str | None = None
-    where: str | None = None  # a place that is not in a text, such as a data file
+    where: str | None = None  # the place of a problem without a span, such as a data file
+
+    @property
+    def place(self) -> str | None:
+        """Where the problem is, as people read it: `file:line:column`, or a file."""
+        return self.where if self.span is None else str(self.span)
+
+    def __repr__(self) -> str:
+        at = f" at {self.place}" if self.place is not None else ""
+        return f"Diagnostic({self.severity} {self.code}{at}: {clipped(self.message, _REPR_LIMIT)})"
+
+    def _repr_html_(self) -> str:
+        """Return one line of HTML for Jupyter."""
+        asides = [part for part in (self.place, self.help) if part is not None]
+        return notebook.line(f"{self.severity}[{self.code}]", self.message, *asides)
 
     def as_json(self) -> dict[str, Any]:
-        """The diagnostic as plain values, for `--json`."""
+        """Return the diagnostic as plain values, for `--json`."""
         place: dict[str, Any] = {}
         if self.span is not None:
             place = {
@@ -104,7 +128,7 @@ class Diagnostic:
 
 
 class InputError(Exception):
-    """The input is wrong; `diagnostics` says all that was found. Its text is the rendering."""
+    """The input is wrong. `diagnostics` holds all that was found; the text renders them."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
@@ -113,7 +137,7 @@ class InputError(Exception):
 
 @dataclass
 class Sink:
-    """Collects what the stages find. `stop` ends the run if anything found is an error."""
+    """Collects the diagnostics of all stages; `stop` and `require` raise if one is an error."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
@@ -140,7 +164,7 @@ class Sink:
         help: str | None = None,
         where: str | None = None,
     ) -> None:
-        """Report something that is allowed but probably not meant."""
+        """Report something that is allowed, but probably not intended."""
         self.diagnostics.append(
             Diagnostic(code, message, "warning", span, tuple(notes), help, where)
         )
@@ -159,6 +183,16 @@ class Sink:
         """Raise `InputError` with everything reported, if any of it is an error."""
         if self.failed:
             raise InputError(in_reading_order(self.diagnostics))
+
+    def require(self, value: T | None) -> T:
+        """Return the value, which a stage computed, after raising as `stop` does.
+
+        A stage returns None only after reporting an error; anything else is a bug in that stage.
+        """
+        self.stop()
+        if value is None:
+            raise AssertionError("a stage returned no value and reported no error")
+        return value
 
 
 def read_source(path: Path, sink: Sink, span: Span | None = None) -> Source | None:
@@ -180,10 +214,25 @@ def read_source(path: Path, sink: Sink, span: Span | None = None) -> Source | No
     return None
 
 
-def in_reading_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """By file, line and column where there is one; what has no place comes last, as found.
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Report a failure to write to `path` as wrong input (E120), not as a bug."""
+    try:
+        yield
+    except OSError as error:
+        sink = Sink()
+        reason = error.strerror or str(error)
+        for parent in Path(path).parents:
+            if parent.exists() and not parent.is_dir():
+                reason = f"`{parent}` is not a folder"
+        sink.error("E120", f"cannot write `{path}`: {reason}", where=str(path))
+        sink.stop()
 
-    What was found twice, as when two components name the same broken file, is told once.
+
+def in_reading_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Sort by file, line and column; diagnostics without a span come last, as they were found.
+
+    A problem that was found twice, for example in a file that two components name, is kept once.
     """
 
     def key(item: tuple[int, Diagnostic]) -> tuple[int, str, int, int, int]:
@@ -196,15 +245,20 @@ def in_reading_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     return [d for _, d in sorted(enumerate(once.values()), key=key)]
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` was most likely meant to be, if one is close."""
+def nearest(word: str, known: Iterable[str], similarity: float = 0.6) -> str | None:
+    """Return the known word that is most similar to `word`, or None if none is close.
+
+    `similarity`, between 0 and 1, is how close is close enough: 0.6 accepts `iris` for `digits`.
+    """
     options = {k.lower().replace("_", "-"): k for k in known}
-    near = difflib.get_close_matches(word.lower().replace("_", "-"), options, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(
+        word.lower().replace("_", "-"), options, n=1, cutoff=similarity
+    )
     return options[near[0]] if near else None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint: the nearest known word, or the list of all of them."""
+    """Return a hint: the nearest known word or, if none is close, all known words."""
     names = sorted(known)
     near = nearest(word, names)
     if near is not None:
@@ -213,14 +267,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def listed(names: Sequence[object], limit: int = 8) -> str:
-    """Names in one line; a long list is cut, and says by how much."""
+    """Join names by commas; of a long list, show `limit` and count the rest."""
     shown = ", ".join(str(n) for n in names[:limit])
     rest = len(names) - limit
     return f"{shown} and {rest:,} more" if rest > 0 else shown
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun: `1 error`, `3 errors`."""
+    """Return a number with its noun: `1 error`, `3 errors`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
@@ -229,7 +283,7 @@ _RESET = "\033[0m"
 
 
 def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
-    """The diagnostics as text, each with its source line and a caret, and a count at the end."""
+    """Return the diagnostics as text: each with its source line and a caret, then a count."""
     found = list(diagnostics)
     blocks = [_render_one(d, colour) for d in found]
     errors = sum(d.severity == "error" for d in found)
@@ -268,11 +322,11 @@ def _render_one(d: Diagnostic, colour: bool) -> str:
 
 
 def _excerpt(line: str, span: Span, limit: int = 100) -> tuple[str, int, int]:
-    """The source line, cut to a window around the span when long; caret start and width."""
+    """Return a source line, the start of its caret and its width; a long line is cut around it."""
     start = span.column - 1
     end = span.end_column - 1 if span.end_line == span.line else len(line)
     length = max(1, min(end, len(line)) - start)
-    # One character for each that a terminal would act on, so that the caret finds its place.
+    # Control characters become one visible character each, so that the caret stays aligned.
     shown = "".join(
         c if c.isprintable() else " " if c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in line
     )
@@ -287,12 +341,12 @@ def _excerpt(line: str, span: Span, limit: int = 100) -> tuple[str, int, int]:
 
 
 def codes() -> list[str]:
-    """Every stable code, each of which `explanation` can explain."""
+    """Return every stable code; `explanation` has a text for each."""
     folder = resources.files("spnc") / "explanations"
     return sorted(f.name.removesuffix(".md") for f in folder.iterdir() if f.name.endswith(".md"))
 
 
 def explanation(code: str) -> str | None:
-    """The long text about a code: its title on the first line; None if there is no such code."""
+    """Return the long text about a code, its title on the first line; None for an unknown code."""
     file = resources.files("spnc") / "explanations" / f"{code.upper()}.md"
     return file.read_text(encoding="utf-8") if file.is_file() else None

@@ -1,4 +1,4 @@
-"""`Model`: a program with its parameters, and what is known about how it came to be.
+"""`Model`: a program with its parameters and its provenance.
 
 A model file is a safetensors file: named arrays and one text of JSON. Reading it executes
 nothing. The same model gives the same bytes.
@@ -7,6 +7,7 @@ nothing. The same model gives the same bytes.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -20,13 +21,15 @@ from spnc.common.atomic import write_bytes
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
-from spnc.data.dataset import Column, ColumnKind, Table
+from spnc.data.dataset import UNSPLIT, Column, ColumnKind, Table
 from spnc.data.pairs import mutual_information
+from spnc.data.stream import stream_table
 from spnc.diagnostics import Sink, counted, listed
 from spnc.graph.nodes import Graph
 from spnc.program.lift import lift
 from spnc.program.lower import lower
 from spnc.program.program import LeafTable, Parameters, Program, Segment
+from spnc.program.score import Score
 from spnc.queries.pairwise import pair_probabilities
 from spnc.queries.sample import sample
 from spnc.registry import BACKENDS
@@ -38,7 +41,7 @@ VERSION = 1
 
 @dataclass(eq=False)
 class Model:
-    """A circuit that can be asked. `provenance` is plain JSON: recipe, data hash, versions."""
+    """A circuit with parameters. `provenance` is plain JSON: recipe, data hash, versions."""
 
     name: str
     program: Program
@@ -60,7 +63,7 @@ class Model:
         return self._engine
 
     def log_likelihood(self, values: ArrayLike) -> NDArray[np.float64]:
-        """log p(row) for `values[row, column]`; NaN cells are marginalised.
+        """Return log p(row) for `values[row, column]`; NaN cells are marginalised.
 
         An impossible row has -inf. Raises `InputError` for values that no column can have.
         """
@@ -69,22 +72,56 @@ class Model:
         )
 
     def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
-        """The same for a table that fits, equal rows computed once."""
+        """Return log p of the rows of a valid table; equal rows are computed once."""
         distinct, inverse = table.distinct_with_inverse()
         batch = self.engine.load(distinct, once=True)
         return self.engine.log_likelihood(self.parameters, batch)[inverse]
 
-    def mutual_information(self, progress: Progress | None = None) -> NDArray[np.float64]:
-        """How much every two columns say about each other, `[column, column]`, in nats; exact.
+    def evaluate(
+        self,
+        source: str | Path | ArrayLike,
+        *,
+        split: str | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Score]:
+        """Return the score of every split of a data source: `scores["test"].average`.
 
-        On the diagonal is zero. `progress` is told how many queries are done.
+        `source` is what `spnc eval` takes, a file or a dataset's name, or an array as for
+        `log_likelihood`; without splits of its own it is the split "all". With `split`, only that
+        one is scored. Files are read piece by piece. Raises `InputError`.
+        """
+        sink = Sink()
+        scores: dict[str, Score] = {}
+        pieces: Iterable[tuple[str, Table]]
+        if isinstance(source, str | Path):
+            pieces = stream_table(str(source), sink, columns=self.columns, progress=progress)
+        else:
+            pieces = ((UNSPLIT, piece) for piece in Table(self._checked(source)).pieces())
+        seen = set()
+        for name, piece in pieces:
+            seen.add(name)
+            if split in (None, name):
+                batch = self.engine.load(piece.distinct(), once=True)
+                found = self.engine.score(self.parameters, batch)
+                scores[name] = scores.get(name, Score()) + found
+        if split is not None and split not in seen and not sink.failed:
+            sink.error(
+                "E318", f"there is no split `{split}`", help=f"known: {listed(sorted(seen))}"
+            )
+        sink.stop()
+        return scores
+
+    def mutual_information(self, progress: Progress | None = None) -> NDArray[np.float64]:
+        """Return the exact mutual information of every two columns, `[column, column]`, in nats.
+
+        The diagonal is zero. `progress` is called with the number of queries that are done.
         """
         return mutual_information(pair_probabilities(self.engine, self.parameters, progress))
 
     def sample(self, rows: int, seed: int = 0) -> NDArray[np.float64]:
-        """So many rows drawn from the model, `[row, column]`; the same seed, the same rows.
+        """Return rows drawn from the model, `[row, column]`; the same seed gives the same rows.
 
-        Raises `InputError` for less than no rows, and for a seed below zero.
+        Raises `InputError` for a negative number of rows or seed.
         """
         sink = Sink()
         for name, value in (("rows", rows), ("seed", seed)):
@@ -94,12 +131,12 @@ class Model:
         return sample(self.program, self.parameters, rows, random_stream(seed, "sample"))
 
     def graph(self) -> Graph:
-        """The circuit as a graph."""
+        """Return the circuit as a networkx graph."""
         return lift(self.program, self.parameters)
 
     @gc_paused()
     def finished(self) -> Model:
-        """The model for use, not for training: all that is equal is shared, dead edges are gone."""
+        """Return the model for use, not for training: equal parts shared, dead edges dropped."""
         graph = passes.run(self.graph(), passes.AFTER_TRAINING, keep=False)
         program, parameters = lower(graph)
         return Model(self.name, program, parameters, self.provenance, self.backend)
@@ -145,7 +182,7 @@ class Model:
 
 
 def to_bytes(model: Model) -> bytes:
-    """The content of a model file."""
+    """Return the content of a model file."""
     from safetensors.numpy import save
 
     program, parameters = model.program, model.parameters
@@ -177,13 +214,32 @@ def to_bytes(model: Model) -> bytes:
 _NO_INTS = np.empty(0, dtype=np.int64)
 
 
+def _why_unreadable(path: Path) -> tuple[str, str | None] | None:
+    """Return why a file cannot be opened, and what to do about it; None if it can."""
+    try:
+        if path.is_dir():
+            inside = path / "model.spnc"
+            hint = "the model of a run folder is RUN/model.spnc"
+            return "it is a folder", f"did you mean `{inside}`?" if inside.is_file() else hint
+        if path.exists() and not path.is_file():  # opening a pipe could wait forever
+            return "it is not a regular file", None
+        path.open("rb").close()
+    except FileNotFoundError:
+        return "there is no such file", None
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
+        return getattr(error, "strerror", None) or str(error), None
+    return None
+
+
 def read_model(path: Path, sink: Sink) -> Model | None:
-    """The model in a file, or None after reporting why it cannot be used."""
+    """Return the model in a file, or None after reporting why it cannot be used."""
     from safetensors import SafetensorError, safe_open
 
     where = str(path)
-    if not path.is_file():
-        sink.error("E114", f"cannot read `{path}`: there is no such file", where=where)
+    unreadable = _why_unreadable(path)
+    if unreadable is not None:
+        reason, help = unreadable
+        sink.error("E114", f"cannot read `{path}`: {reason}", where=where, help=help)
         return None
     try:
         with safe_open(where, framework="numpy") as file:
@@ -279,5 +335,5 @@ def _from_parts(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Mode
 
 
 def _are(values: Any, *types: type) -> bool:
-    """Whether a list holds values of just these types."""
+    """Return whether a list holds values of exactly these types."""
     return isinstance(values, list) and [type(v) for v in values] == list(types)

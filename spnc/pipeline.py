@@ -1,10 +1,9 @@
 """The stages in order, on one page. This is the only place that knows which follows which.
 
-    spec -> Recipe -> Dataset -> Forest -> linked -> Graph -> checked -> passes
-         -> Program -> Engine -> fitted -> Model -> scores
+    spec -> Recipe -> prepare -> learn_forest -> link_and_lower -> fit -> evaluate -> Trained
 
 Every stage reports what it finds into one sink; `sink.stop()` after it ends the run if any of
-that is an error.
+that is an error. A search calls the stages from `learn_forest` on for each of its tries.
 """
 
 from __future__ import annotations
@@ -14,19 +13,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
 
 from spnc import checks, passes
 from spnc.backends import Backend
 from spnc.backends.auto import passed_over
+from spnc.common.deadline import NEVER, Deadline
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Observer, Stage
 from spnc.common.rng import random_stream
 from spnc.data.dataset import Dataset, Table
-from spnc.data.load import load
-from spnc.diagnostics import Sink
-from spnc.forest.grow import crown, grow
-from spnc.forest.pretraining import warm_up
+from spnc.diagnostics import Diagnostic, Sink
+from spnc.forest.grow import add_top_sum, grow
+from spnc.forest.pretraining import pretrain
+from spnc.graph.forest import Forest
 from spnc.graph.nodes import Graph
 from spnc.model import Model
 from spnc.program.lower import lower
@@ -34,18 +34,20 @@ from spnc.program.program import Parameters, Program
 from spnc.program.score import Score
 from spnc.registry.usage import plugin_record, used_plugins
 from spnc.residuals import LinkingTask
-from spnc.runs.lock import check_lock, recipe_text, versions
+from spnc.runs.folder import RunFolder
+from spnc.runs.lock import recipe_text, versions
+from spnc.runs.metrics import Metrics, OptimizerMetrics, PruneMetrics, SplitMetrics
 from spnc.runs.outcome import Outcome
-from spnc.search.compile_cache import Shelf
+from spnc.runs.preparation import Purpose, prepare
 from spnc.spec.recipe import Recipe
 from spnc.spec.search_section import one_recipe_only
-from spnc.training import OUT_OF_TIME, Enough, Fitted, State
-from spnc.training.fit import Fitting
+from spnc.training import OUT_OF_TIME, Enough, FitResult, State
+from spnc.training.fit import ProgramFitter
 
 Dump = Callable[[str, Graph], None]  # called with a stage's name and the graph it left
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Compiled:
     """A recipe turned into a program that is ready for training."""
 
@@ -53,27 +55,58 @@ class Compiled:
     dataset: Dataset
     program: Program
     parameters: Parameters
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     def model(self) -> Model:
-        """The model before training."""
+        """Return the model before training."""
         return _model(self, self.parameters, self.recipe.backend)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Trained:
     """A trained model, how training went, and how well every split is explained.
 
     `recipe` makes the same model: where training was ended early, it says after how many
-    iterations. After a search it is the chosen one, and `tries` has all of them.
+    iterations. After a search it is the chosen one, and `tries` has all of them. `diagnostics`
+    are the warnings; `run` is the folder that the results were written to, if there is one.
     """
 
     recipe: Recipe
     model: Model
-    fitted: Fitted
-    scores: dict[str, Score]
-    metrics: dict[str, Any]
+    fitted: FitResult
+    scores: Mapping[str, Score]
+    metrics: Metrics
     tries: tuple[Outcome, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    run: Path | None = None
+
+
+def train(
+    recipe: Recipe, sink: Sink, observer: Observer | None = None, run: RunFolder | None = None
+) -> Trained:
+    """Train a recipe without `search`: all stages, and the files of the run if it has a folder."""
+    observer = observer or Observer()
+    compiled = compile_recipe(recipe, sink, observer, purpose=Purpose.TRAIN)
+    if run is None:
+        return _fit_and_evaluate(compiled, sink, observer)
+    state = run.begin(recipe, compiled.dataset, compiled.program, compiled.parameters)
+    with run.saving_on_interruption():
+        trained = _fit_and_evaluate(compiled, sink, observer, state, run.keep)
+    run.finish(trained.model, trained.metrics, trained.fitted.history)
+    return trained
+
+
+def _fit_and_evaluate(
+    compiled: Compiled,
+    sink: Sink,
+    observer: Observer,
+    resume: State | None = None,
+    keep: Callable[[State], None] | None = None,
+) -> Trained:
+    trained = fit(compiled, sink, observer, resume=resume, keep=keep)
+    trained = evaluate(trained, compiled.dataset, compiled.dataset.splits, observer)
+    report_impossible_rows(trained.scores, sink)
+    return trained
 
 
 @gc_paused()
@@ -82,53 +115,72 @@ def compile_recipe(
     sink: Sink,
     observer: Observer | None = None,
     dump: Dump | None = None,
-    shelf: Shelf | None = None,
+    *,
+    purpose: Purpose = Purpose.COMPILE,
 ) -> Compiled:
-    """Structure, links, checks, passes, lowering; no parameter training.
-
-    What lies on the shelf is not made again.
-    """
-    observer, shelf = observer or Observer(), shelf or Shelf()
-    seconds: dict[str, float] = {}
+    """Structure, links, checks, passes, lowering; no parameter training."""
+    observer, seconds = observer or Observer(), {"data": 0.0}
     one_recipe_only(recipe, sink)
     sink.stop()
-
-    observer.stage(Stage.DATA)
     with _timed(seconds, "data"):
-        dataset = shelf.dataset(lambda: load(recipe.data, sink, progress=observer.progress))
-        sink.stop()
-        assert dataset is not None
-        check_lock(recipe, dataset, sink)
-        recipe.residual.verify(dataset, sink)
-        sink.stop()
+        dataset = sink.require(prepare(recipe, sink, observer, purpose))
+    forest = learn_forest(recipe, dataset, sink, observer, seconds)
+    return link_and_lower(recipe, dataset, forest, sink, observer, seconds, dump=dump)
 
+
+@gc_paused()
+def learn_forest(
+    recipe: Recipe,
+    dataset: Dataset,
+    sink: Sink,
+    observer: Observer,
+    seconds: dict[str, float],
+    deadline: Deadline = NEVER,
+) -> Forest:
+    """Learn every component. Links and the sum on top are still to come."""
+    deadline.check()
     observer.stage(Stage.STRUCTURE)
     with _timed(seconds, "structure"):
-        forest = shelf.forest(
-            recipe,
-            lambda: grow(
-                recipe.forest,
-                dataset,
-                smoothing=recipe.smoothing,
-                seed=recipe.seed,
-                sink=sink,
-                progress=observer.progress,
-            ),
+        forest = grow(
+            recipe.forest,
+            dataset,
+            smoothing=recipe.smoothing,
+            seed=recipe.seed,
+            sink=sink,
+            progress=observer.progress,
+            deadline=deadline,
         )
         sink.stop()
+    return forest
 
+
+@gc_paused()
+def link_and_lower(
+    recipe: Recipe,
+    dataset: Dataset,
+    forest: Forest,
+    sink: Sink,
+    observer: Observer,
+    seconds: dict[str, float],
+    *,
+    deadline: Deadline = NEVER,
+    dump: Dump | None = None,
+) -> Compiled:
+    """Draw residual links, put the sum on top, check, optimise and lower. Changes the forest."""
+    deadline.check()
     observer.stage(Stage.LINKS)
     with _timed(seconds, "residual"):
         rng = random_stream(recipe.seed, "residual")
         rows, backend = dataset.distinct["train"], recipe.backend.resolved()
-        warm = partial(warm_up, forest, rows, recipe.smoothing, backend)
-        task = LinkingTask(forest, dataset, rng, sink, observer.progress, warm)
+        fit_some = partial(pretrain, forest, rows, recipe.smoothing, backend)
+        task = LinkingTask(forest, dataset, rng, sink, observer.progress, fit_some, deadline)
         forest = recipe.residual.link(task)
         sink.stop()
 
+    deadline.check()
     observer.stage(Stage.LOWERING)
     with _timed(seconds, "compile"):
-        graph = crown(forest)
+        graph = add_top_sum(forest)
         if dump is not None:
             dump("forest", graph)
         checks.check(graph, sink)
@@ -137,37 +189,15 @@ def compile_recipe(
     return Compiled(recipe, dataset, program, parameters, seconds)
 
 
-def need_backend(recipe: Recipe, sink: Sink) -> None:
-    """Report a backend that cannot run here: before training, not after an hour of learning."""
-    trouble = recipe.backend.why_not()
-    if trouble is not None:
-        sink.diagnostics.append(trouble)
-
-
 @gc_paused()
 def lower_graph(
     graph: Graph, dump: Dump | None = None, *, keep: bool = True
 ) -> tuple[Program, Parameters]:
-    """Passes and lowering of a checked graph, which is left as it was if it is to be kept."""
+    """Run the passes over a checked graph and lower it; `keep` leaves the graph as it was."""
     return lower(passes.run(graph, passes.BEFORE_TRAINING, dump, keep=keep))
 
 
-def train_compiled(
-    compiled: Compiled,
-    sink: Sink,
-    observer: Observer | None = None,
-    *,
-    resume: State | None = None,
-    keep: Callable[[State], None] | None = None,
-) -> Trained:
-    """Fit the parameters, finish the model, score every split. `keep` sees every iteration."""
-    trained = fit_compiled(compiled, sink, observer, resume=resume, keep=keep)
-    evaluate(trained, compiled.dataset, compiled.dataset.splits, observer)
-    report_impossible_rows(trained.scores, sink)
-    return trained
-
-
-def fit_compiled(
+def fit(
     compiled: Compiled,
     sink: Sink,
     observer: Observer | None = None,
@@ -175,76 +205,97 @@ def fit_compiled(
     resume: State | None = None,
     keep: Callable[[State], None] | None = None,
     enough: Enough | None = None,
+    deadline: Deadline = NEVER,
 ) -> Trained:
     """Fit the parameters and finish the model; its scores are those that training knows.
 
-    `enough` sees the history before every iteration, and may end training there.
+    `keep` is called after every iteration. `enough` is called with the history before every
+    iteration, and ends training there if it returns True.
     """
     observer = observer or Observer()
     recipe, distinct = compiled.recipe, compiled.dataset.distinct
     seconds = dict(compiled.seconds)
     backend, over = recipe.backend.resolved(), passed_over(recipe.backend)
 
+    deadline.check()
     observer.stage(Stage.PREPARING)
     with _timed(seconds, "prepare"):
         backend.prepare(compiled.program, observer.progress)
 
+    deadline.check()
     observer.stage(Stage.TRAINING)
     with _timed(seconds, "train"):
-        enough = enough if recipe.optimizer.cut(0) is not None else None
-        fitting = Fitting(recipe, backend, distinct, sink, observer, keep, enough)
-        kept = fitting.run(compiled.program, compiled.parameters, resume)
-        sink.stop()
-        assert kept is not None
-        fitted = kept.fitted
+        fitter = ProgramFitter(
+            recipe.optimizer,
+            recipe.prune,
+            recipe.smoothing,
+            recipe.seed,
+            backend,
+            distinct,
+            sink,
+            observer,
+            keep,
+            enough if recipe.optimizer.cut(0) is not None else None,
+        )
+        found = sink.require(fitter.fit(compiled.program, compiled.parameters, resume))
+        fitted = found.fitted
         if fitted.stopped == OUT_OF_TIME:
-            optimizer = recipe.optimizer.cut(fitted.history[-1].iteration)
-            assert optimizer is not None
-            recipe = replace(recipe, optimizer=optimizer)
-        compiled = replace(compiled, recipe=recipe, program=kept.program)
+            cut = recipe.optimizer.cut(fitted.history[-1].iteration)
+            recipe = replace(recipe, optimizer=sink.require(cut))
+        compiled = replace(compiled, recipe=recipe, program=found.program)
         model = _model(compiled, fitted.parameters, backend).finished()
 
-    metrics = {
-        "splits": {},
-        "model": model.program.facts(),
-        "optimizer": {
-            "method": recipe.optimizer.plugin_name,
-            "iterations": fitted.history[-1].iteration,
-            "stopped": fitted.stopped,
-            "kept": fitted.kept,
-            "kept_iteration": fitted.kept_iteration,
-        },
-        **({"prune": kept.pruning} if kept.pruning is not None else {}),
-        "seconds": seconds,
-        "backend": backend.plugin_name,
-        **({"passed_over": f"{over.message} ({over.code})"} if over is not None else {}),
-        "seed": recipe.seed,
-    }
+    metrics = Metrics(
+        {},
+        model.program.facts(),
+        OptimizerMetrics.of(recipe.optimizer.plugin_name, fitted),
+        seconds,
+        backend.plugin_name,
+        recipe.seed,
+        PruneMetrics.of(found.pruning) if found.pruning is not None else None,
+        f"{over.message} ({over.code})" if over is not None else None,
+    )
     return Trained(recipe, model, fitted, _known_scores(fitted, distinct), metrics)
 
 
 def evaluate(
     trained: Trained, dataset: Dataset, names: Iterable[str], observer: Observer | None = None
-) -> None:
-    """Score these splits, as far as training has not, and add that to the metrics."""
-    model, splits = trained.model, trained.metrics["splits"]
+) -> Trained:
+    """Score these splits, as far as training has not; return the training with their metrics."""
+    model, metrics = trained.model, trained.metrics
+    scores, splits = dict(trained.scores), dict(metrics.splits)
     (observer or Observer()).stage(Stage.EVALUATING)
     spent: dict[str, float] = {}
     with _timed(spent, "evaluate"):
         for name in names:
-            if name not in trained.scores:
+            if name not in scores:
                 batch = model.engine.load(dataset.distinct[name], once=True)
-                trained.scores[name] = model.engine.score(model.parameters, batch)
-            splits[name] = trained.scores[name].as_json(dataset.splits[name].rows)
-    seconds: dict[str, float] = trained.metrics["seconds"]
-    seconds.pop("total", None)
+                scores[name] = model.engine.score(model.parameters, batch)
+            splits[name] = SplitMetrics(**scores[name].as_json(dataset.splits[name].rows))
+    seconds = {name: value for name, value in metrics.seconds.items() if name != "total"}
     seconds["evaluate"] = seconds.get("evaluate", 0.0) + spent["evaluate"]
     seconds["total"] = sum(seconds.values())
-    trained.metrics["seconds"] = {name: round(value, 3) for name, value in seconds.items()}
+    seconds = {name: round(value, 3) for name, value in seconds.items()}
+    return replace(trained, scores=scores, metrics=replace(metrics, splits=splits, seconds=seconds))
 
 
-def _known_scores(fitted: Fitted, tables: Mapping[str, Table]) -> dict[str, Score]:
-    """What training has seen of the parameters that were kept."""
+def report_impossible_rows(scores: Mapping[str, Score], sink: Sink) -> None:
+    """Warn of rows that a model gives probability zero (W401)."""
+    bad = {name: s for name, s in scores.items() if s.impossible > 0}
+    if bad:
+        sink.warning(
+            "W401",
+            "the model gives some rows probability zero; averages leave them out",
+            notes=[
+                f"{name}: {int(s.impossible):,} of {int(s.impossible + s.possible):,} rows"
+                for name, s in bad.items()
+            ],
+            help="a `smoothing` above 0 leaves nothing impossible",
+        )
+
+
+def _known_scores(fitted: FitResult, tables: Mapping[str, Table]) -> dict[str, Score]:
+    """Return the scores that training has computed of the parameters that were kept."""
     kept = fitted.history[fitted.kept_iteration]
     seen = {
         "train": (kept.train, kept.train_impossible),
@@ -268,21 +319,6 @@ def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Mode
         ),
     }
     return Model(compiled.recipe.model, compiled.program, parameters, provenance, backend)
-
-
-def report_impossible_rows(scores: dict[str, Score], sink: Sink) -> None:
-    """Warn of rows that a model gives probability zero (W401)."""
-    bad = {name: s for name, s in scores.items() if s.impossible > 0}
-    if bad:
-        sink.warning(
-            "W401",
-            "the model gives some rows probability zero; averages leave them out",
-            notes=[
-                f"{name}: {int(s.impossible):,} of {int(s.impossible + s.possible):,} rows"
-                for name, s in bad.items()
-            ],
-            help="a `smoothing` above 0 leaves nothing impossible",
-        )
 
 
 @contextmanager

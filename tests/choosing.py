@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import spnc
@@ -9,7 +10,7 @@ from spnc.diagnostics import Sink
 from spnc.pipeline import Trained
 from spnc.runs.folder import RunFolder
 from spnc.search.auto.budget import Budget
-from spnc.search.auto.loop import auto
+from spnc.search.auto.loop import auto, comment
 from spnc.search.auto.start import read_start
 from spnc.search.journal import SearchFolder
 
@@ -39,8 +40,12 @@ def choose(
     start = read_start(table, given or [], sink)
     sink.stop()
     assert start is not None
-    journal = SearchFolder(RunFolder(folder, sink), resuming) if folder is not None else None
-    return auto(start, Budget(budget, Clock(tick), began=began), sink, None, journal)
+    limit = Budget(budget, Clock(tick), began=began)
+    if folder is None:
+        return auto(start, limit, sink)
+    run = RunFolder(folder, sink, resuming)
+    journal = SearchFolder(run, [], limit.used, partial(comment, start))
+    return auto(start, limit, sink, None, journal)
 
 
 def made_again(run: Path) -> bytes:

@@ -1,4 +1,4 @@
-"""The peers: what each is called, how it is installed, and the script that drives it."""
+"""The peers: name, version, requirements, and the script that measures each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TORCH = ("torch==2.13.0",)
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """A library spnc is compared with, in an environment of its own."""
+    """A library that spnc is compared with, in an environment of its own."""
 
     name: str
     version: str
@@ -24,11 +24,11 @@ class Peer:
 
     @property
     def key(self) -> str:
-        """The name of its environment."""
+        """Return the name of its environment."""
         return f"{self.name}-{self.version}"
 
     def python(self, folder: Path | None = None) -> Path:
-        """The Python of its environment, which is made unless it is there already."""
+        """Return the Python of its environment; make the environment if it does not exist."""
         return environments.ensure(self.key, self.requirements, self.no_deps, folder, self.first)
 
 
@@ -62,7 +62,7 @@ SPFLOW = Peer(
     first=_TORCH,
 )
 
-# Its torchvision would replace torch by one with CUDA.
+# Its torchvision would replace torch by a build with CUDA.
 DEEPROB = Peer(
     name="deeprob-kit",
     version="1.1.0",

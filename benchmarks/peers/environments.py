@@ -16,13 +16,13 @@ from pathlib import Path
 
 import platformdirs
 
-# Written into every environment made here. It says what was asked for, so that changed requirements
-# make the environment anew, and it marks the folder as ours, so that no other folder is cleared.
+# A file in every environment made here. It records the requirements, so that changed ones lead to a
+# new environment, and it marks the folder as ours, so that no other folder is cleared.
 _MARKER = "spnc-peer.json"
 
 
 def default_folder(name: str) -> Path:
-    """The folder in the user's cache that the environment `name` is kept in."""
+    """Return the folder of the environment `name` in the user's cache."""
     return Path(platformdirs.user_cache_dir("spnc")) / "peers" / name
 
 
@@ -33,12 +33,11 @@ def ensure(
     folder: Path | None = None,
     first: Sequence[str] = (),
 ) -> Path:
-    """Make the environment `name` unless it is there already, and return its Python.
+    """Make the environment `name` if it does not exist, and return its Python.
 
-    `first` is installed before all else (a pinned torch, which what follows would otherwise choose
-    for itself), then `requirements`, both with all they depend on, then `no_deps` without (for
-    peers that declare far more than the part compared here needs). `folder` overrides where it is
-    kept.
+    `first` is installed first (a pinned torch, so that nothing else chooses a version of it), then
+    `requirements`, both with their dependencies, then `no_deps` without (for peers that declare far
+    more than the compared part needs). `folder` replaces the default folder.
     """
     folder = default_folder(name) if folder is None else folder.absolute()
     wanted = {
@@ -47,7 +46,7 @@ def ensure(
         "requirements": list(requirements),
         "no_deps": list(no_deps),
     }
-    if first:  # absent otherwise: environments without it were marked before it existed
+    if first:  # absent otherwise, since older marker files do not have it
         wanted["first"] = list(first)
     marker = folder / _MARKER
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -61,7 +60,7 @@ def ensure(
         )
 
     venv.create(folder, clear=True, with_pip=True)
-    # Marked before the long part, so that a run that is broken off can be taken up by the next.
+    # Marked before the installation, so that the next run can continue after an interruption.
     marker.write_text(json.dumps({**wanted, "finished": False}), encoding="utf-8")
     if first:
         _pip_install(python, list(first))
@@ -74,15 +73,15 @@ def ensure(
 
 
 def is_ready(name: str) -> bool:
-    """Whether the environment `name` was made and finished; what for is for `ensure` to see."""
+    """Return whether the environment `name` was finished; `ensure` checks its requirements."""
     marker = default_folder(name) / _MARKER
     return marker.is_file() and json.loads(marker.read_text(encoding="utf-8"))["finished"] is True
 
 
 def run(python: Path, script: Path, arguments: Sequence[str] = ()) -> None:
-    """Run `script` by an environment's `python`, apart from this process's own packages."""
+    """Run `script` by an environment's `python`, without this process's packages."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    # One thread and a fixed hash seed: a record must come out the same each time.
+    # One thread and a fixed hash seed, so that records are reproducible.
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     environment |= {**threads, "PYTHONHASHSEED": "0"}
     subprocess.run([str(python), str(script), *arguments], check=True, env=environment)

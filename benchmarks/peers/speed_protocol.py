@@ -1,7 +1,7 @@
-"""What the benchmark and its workers say to each other: a line of JSON there, a line back.
+"""The protocol between the speed benchmark and its workers: one line of JSON each way.
 
 A worker is a script that makes a `System` and calls `serve`. It is started once per circuit, in the
-environment of what it measures, so this file imports nothing but NumPy and the standard library.
+environment of the library it measures, so this file imports only NumPy and the standard library.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-LEAF, SUM = 0, 1  # the kinds of nodes in a circuit's file; 2 is a product
-DOUBLE: Mapping[str, float] = {
-    "loglik": 1e-6,
-    "em": 1e-6,
-}  # tolerances of what computes with 64 bits
-SINGLE: Mapping[str, float] = {"loglik": 1e-5, "em": 1e-5}  # and with 32
+LEAF, SUM = 0, 1  # kinds of nodes in a circuit's file; 2 is a product
+
+# How far a mean log-likelihood may differ from another system's, relatively: before training
+# (`loglik`) and after one EM iteration (`em`), for libraries that compute in 64 and in 32 bits.
+DOUBLE: Mapping[str, float] = {"loglik": 1e-6, "em": 1e-6}
+SINGLE: Mapping[str, float] = {"loglik": 1e-5, "em": 1e-5}
 Rows = NDArray[np.float64]
 Circuit = dict[str, NDArray[Any]]
 
@@ -31,46 +31,57 @@ class System(Protocol):
     """A library that is measured, holding one circuit and one set of rows."""
 
     version: str
-    # By kind of work: how far its mean log-likelihood may be from another's, relatively.
     tolerance: Mapping[str, float]
 
     def build(self, circuit: Circuit, rows: Rows) -> dict[str, Any]:
-        """Take over the circuit; what is to be reported besides the time that took."""
+        """Take the circuit and the rows; return what is to be reported besides the time."""
         ...
 
-    def log_likelihood(self) -> float:
-        """The mean log-likelihood of all rows, by one pass."""
+    def call(self) -> NDArray[Any]:
+        """Return the log-likelihoods of all rows: the call that a user of the library makes.
+
+        It begins with the NumPy array of rows and ends with a NumPy array.
+        """
         ...
 
     def restore(self) -> None:
-        """The parameters as they were given; not timed."""
+        """Set the parameters back to those of the circuit; not timed."""
         ...
 
     def em(self) -> None:
-        """One iteration of EM on all rows."""
+        """Run one iteration of EM on all rows."""
+        ...
+
+
+@runtime_checkable
+class PreparingSystem(System, Protocol):
+    """A library that prepares the rows once per training; `em` uses the prepared rows too."""
+
+    def training_pass(self) -> float:
+        """Return the mean log-likelihood of the prepared rows."""
         ...
 
 
 class UnableError(Exception):
-    """The library cannot do what was asked; the text says why."""
+    """The library cannot do the work; the text says why."""
 
 
 def node_children(circuit: Circuit, i: int) -> list[int]:
-    """The children of a circuit's node."""
+    """Return the children of node `i`."""
     start, end = circuit["starts"][i : i + 2].tolist()
     found: list[int] = circuit["children"][start:end].tolist()
     return found
 
 
 def node_weights(circuit: Circuit, i: int) -> list[float]:
-    """The weights of a sum's children."""
+    """Return the weights of the children of sum `i`."""
     start, end = circuit["starts"][i : i + 2].tolist()
     found: list[float] = circuit["weights"][start:end].tolist()
     return found
 
 
 def serve(system: System) -> None:
-    """Answer commands until the input ends."""
+    """Reply to commands until the input ends."""
     answers = _own_stdout()
     _limit_memory()
     for line in sys.stdin:
@@ -79,7 +90,7 @@ def serve(system: System) -> None:
 
 
 def answer(system: System, command: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a command; what a library raises is an answer too."""
+    """Return the reply to a command; an exception in the library becomes a reply, too."""
     try:
         return _answer(system, command)
     except UnableError as error:
@@ -102,48 +113,58 @@ def _answer(system: System, command: dict[str, Any]) -> dict[str, Any]:
             about = {
                 "version": system.version,
                 "tolerance": dict(system.tolerance),
+                "prepares": isinstance(system, PreparingSystem),
                 "seconds": seconds,
             }
             return {**about, **told, "peak_mb": peak_mb()}
-        case "loglik":
-            found: list[float] = []
-
-            def one_pass() -> None:
-                found.append(system.log_likelihood())
-
-            spent = _timed(one_pass, command["fill"], system.restore)
-            return {**spent, "mean": found[-1], "peak_mb": peak_mb()}
+        case "call":
+            spent, values = _timed(system.call, command["fill"], system.restore)
+            return {**spent, "mean": _mean(values), "peak_mb": peak_mb()}
+        case "pass" if isinstance(system, PreparingSystem):
+            spent, mean = _timed(system.training_pass, command["fill"], system.restore)
+            return {**spent, "mean": mean, "peak_mb": peak_mb()}
         case "em":
-            # Always from the parameters given: so all repeats, and all systems, do the same.
-            spent = _timed(system.em, command["fill"], system.restore)
+            # Always from the circuit's own parameters: all repeats and all systems do the same.
+            spent, _ = _timed(system.em, command["fill"], system.restore)
             peak = peak_mb()
-            mean = system.log_likelihood() if command["score"] else None
+            score = _mean(system.call()) if command["score"] else None
             system.restore()
-            return {**spent, "mean": mean, "peak_mb": peak}
+            return {**spent, "mean": score, "peak_mb": peak}
         case other:
-            return {"error": f"no command is named {other}"}
+            return {"error": f"the command {other} is unknown"}
 
 
-def _timed(work: Callable[[], object], fill: float, before: Callable[[], None]) -> dict[str, float]:
-    """The mean time of one piece of work, done again until `fill` seconds are spent on it.
+def _mean(values: NDArray[Any]) -> float:
+    return float(np.asarray(values, dtype=np.float64).mean())
 
-    Also how many cores were busy with it: less than one says that others had them.
+
+Found = TypeVar("Found")
+
+
+def _timed(
+    work: Callable[[], Found], fill: float, before: Callable[[], None]
+) -> tuple[dict[str, float], Found]:
+    """Repeat the work for `fill` seconds, at least once; return its mean time and last result.
+
+    `cores` is the number of cores that were busy with it: less than one means that other processes
+    had them.
     """
     spent, cpu, times = 0.0, 0.0, 0
-    while times == 0 or spent < fill:
+    while True:
         before()
         began, cpu_began = time.perf_counter(), time.process_time()
-        work()
+        found = work()
         spent += time.perf_counter() - began
         cpu += time.process_time() - cpu_began
         times += 1
-    return {"seconds": spent / times, "cores": cpu / spent}
+        if spent >= fill:
+            return {"seconds": spent / times, "cores": cpu / spent}, found
 
 
 def peak_mb() -> float:
-    """The most memory this process has held so far, in megabytes."""
+    """Return the peak memory of this process so far, in megabytes."""
     try:
-        # Not getrusage where this exists: a process inherits the peak of the one that started it.
+        # Better than getrusage, where a process inherits the peak of the one that started it.
         status = Path("/proc/self/status").read_text(encoding="ascii")
         return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
     except (OSError, IndexError):
@@ -154,23 +175,23 @@ def peak_mb() -> float:
 
 
 def _own_stdout() -> TextIO:
-    """Standard output for answers alone; what libraries print goes to standard error."""
+    """Keep standard output for replies; send what libraries print to standard error."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return answers
 
 
 def _limit_memory(share: float = 0.6) -> None:
-    """A library that wants most of the machine's memory gets an error, not the machine."""
+    """Let a library that wants most of the machine's memory fail instead of the machine."""
     try:
         import resource
 
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         resource.setrlimit(resource.RLIMIT_AS, (int(share * total), resource.RLIM_INFINITY))
     except (ImportError, ValueError, OSError):
-        return  # a system without such limits
+        return  # the operating system has no such limit
 
 
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else "without a word"
+    return lines[0][:200] if lines else "no message"

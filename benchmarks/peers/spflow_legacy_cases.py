@@ -1,7 +1,7 @@
 """The circuits of SPFlow 0.0.48 that are recorded, and the rows they are evaluated on.
 
-Only complete and decomposable circuits of nodes with two children or more are recorded, and no sum
-or product has the same child twice. Imported inside SPFlow's environment only; never imports spnc.
+All circuits are complete and decomposable, and every sum and product has at least two children, all
+different. Imported in SPFlow's environment only; never imports spnc.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def random_parts(rng: np.random.Generator, scope: tuple[int, ...], parts: int) -
 def random_tree(
     rng: np.random.Generator, states: list[int], scope: tuple[int, ...], is_sum: bool
 ) -> Node:
-    """A tree; sums and products mostly alternate, now and then one is below its own kind."""
+    """Draw a tree in which sums and products mostly, but not always, alternate."""
     repeats = rng.uniform() < 0.15
     if is_sum:
         count = int(rng.integers(2, 4))
@@ -73,7 +73,7 @@ def random_tree(
         return ordinary_leaf(rng, scope[0], states[scope[0]])
     return Product(
         children=[
-            # A sum over one variable's leaves only now and then: trees grow fast.
+            # Few sums over the leaves of one variable, since trees grow fast.
             random_tree(rng, states, tuple(part), bool(rng.uniform() < (0.3 if small else 0.85)))
             for part in random_parts(rng, scope, int(rng.integers(2, 4)))
             for small in [len(part) == 1]
@@ -90,7 +90,7 @@ def random_dag(
     splits: int = 2,
     leaf: LeafMaker = ordinary_leaf,
 ) -> Node:
-    """A circuit whose sums, products and leaves are shared.
+    """Draw a circuit whose sums, products and leaves are shared.
 
     Every set of variables has a few sums (or leaves) of its own, mixing the same products, and
     these take their factors from the few nodes of the smaller sets.
@@ -141,7 +141,7 @@ def hidden_markov_chain(rng: np.random.Generator, length: int) -> Node:
 
 
 def chain_of_sums(rng: np.random.Generator, states: list[int], length: int) -> Node:
-    """Sums directly below sums, each with one product: a mixture broken like a stick."""
+    """Build a stick-breaking mixture: sums directly below sums, each with one product."""
 
     def component() -> Node:
         leaves = [ordinary_leaf(rng, column, k) for column, k in enumerate(states)]
@@ -204,7 +204,7 @@ def impossible_categorical_circuit() -> Node:
 
 def learned_from_digits(with_label: bool) -> tuple[Node, Rows]:
     """SPFlow's LearnSPN on the 16 middle pixels of scikit-learn's digits, and all the data."""
-    # Imported here: SPFlow starts a pool of processes as soon as this module is imported.
+    # Imported here, since SPFlow starts a pool of processes when this module is imported.
     from sklearn.datasets import load_digits
     from sklearn.exceptions import ConvergenceWarning
     from spn.algorithms.LearningWrappers import learn_classifier, learn_parametric
@@ -226,7 +226,7 @@ def learned_from_digits(with_label: bool) -> tuple[Node, Rows]:
         "cpus": 1,
     }
     with warnings.catch_warnings():
-        # Any split will do here: whether its tests of independence converge does not matter.
+        # Any split will do, so it does not matter whether the independence tests converge.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if with_label:
             return learn_classifier(train, context, learn_parametric, 16, **settings), data
@@ -250,7 +250,7 @@ def random_rows(rng: np.random.Generator, states: list[int], count: int) -> Rows
 
 
 def with_missing(rng: np.random.Generator, rows: Rows) -> Rows:
-    """The rows with values removed, from none in the first row to all in the last."""
+    """Remove values from the rows, from none in the first row to all in the last."""
     shares = np.linspace(0.0, 1.0, len(rows))[:, np.newaxis]
     return np.where(rng.uniform(size=rows.shape) < shares, MISSING, rows)
 

@@ -1,4 +1,4 @@
-"""Times SPFlow 0.0.48 on the benchmark's circuits. Runs in its environment; never imports spnc."""
+"""Time SPFlow 0.0.48 on the benchmark's circuits. Runs in its environment; never imports spnc."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from speed_protocol import (
     DOUBLE,
     LEAF,
@@ -31,7 +32,7 @@ class SpflowLegacy:
     tolerance = DOUBLE
 
     def build(self, circuit: Circuit, rows: Rows) -> dict[str, Any]:
-        """The circuit as this library's own objects."""
+        """Build the circuit from this library's own objects."""
         add_parametric_EM_support()
         nodes: list[Any] = []
         for i, kind in enumerate(circuit["kind"].tolist()):
@@ -51,21 +52,22 @@ class SpflowLegacy:
         self.leaves = [(node, node.p) for node in get_nodes_by_type(self.root, Bernoulli)]
         return {}
 
-    def log_likelihood(self) -> float:
-        """The mean log-likelihood of all rows."""
-        # A leaf that EM put at p = 1 has the log of 0 somewhere.
+    def call(self) -> NDArray[Any]:
+        """Return the log-likelihoods of all rows."""
+        # A leaf that EM set to p = 1 takes the logarithm of 0.
         with np.errstate(divide="ignore", over="ignore"):
-            return float(log_likelihood(self.root, self.rows).mean())
+            values: NDArray[Any] = log_likelihood(self.root, self.rows)
+        return values
 
     def restore(self) -> None:
-        """The parameters as they were given."""
+        """Set the parameters back to those of the circuit."""
         for node, weights in self.sums:
             node.weights = list(weights)
         for node, p in self.leaves:
             node.p = p
 
     def em(self) -> None:
-        """One iteration of EM, by the library's own function."""
+        """Run one iteration of EM, by the library's own function."""
         try:
             EM_optimization(self.root, self.rows, iterations=1, skip_validation=True)
         except (AssertionError, IndexError, ValueError, KeyError, TypeError) as error:

@@ -1,7 +1,7 @@
-"""Evaluates circuits of SPFlow 0.0.48, checks the values, and writes them down.
+"""Evaluate circuits with SPFlow 0.0.48, check the values, and record them.
 
-Runs inside SPFlow's environment, by `benchmarks.record_spflow`: it imports numpy, SPFlow and what
-SPFlow needs, never spnc, so that nothing in a record can come from what the record is to judge.
+`benchmarks.record_spflow` runs this script in SPFlow's environment. It never imports spnc, so that
+nothing in a record can come from the code that the record tests.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from spn.structure.leaves.parametric.Parametric import Bernoulli
 ENUMERABLE = 2**16  # circuits with at most this many complete rows are summed over all of them
 
 # SPFlow writes the lowest double in place of minus infinity, at Bernoulli leaves and at products.
-# Anything this low can only be that stand-in, whatever finite numbers were added to it since.
+# Anything this low can only be that placeholder, whatever finite numbers were added to it since.
 IMPOSSIBLE_BELOW = 0.5 * np.finfo(np.float64).min
 
 
 def evaluate(root: Node, rows: Rows) -> Rows:
-    # log(0) at categorical leaves and sums of stand-ins overflow in SPFlow, both harmlessly.
+    # log(0) at categorical leaves and sums of placeholders overflow in SPFlow, both harmlessly.
     with np.errstate(divide="ignore", over="ignore"):
         values: Rows = log_likelihood(root, rows).reshape(-1)
     values = np.where(values < IMPOSSIBLE_BELOW, -np.inf, values)
@@ -131,7 +131,7 @@ def record(case: Case) -> dict[str, Any]:
         raise AssertionError(f"{case.name}: {error}")
     values = evaluate(case.root, case.inputs)
     if case.name == "wide_200" and np.exp(values.min()) != 0.0:
-        raise AssertionError("the wide circuit was to underflow")
+        raise AssertionError("the probabilities of the wide circuit do not underflow")
     about = f"{case.about} {checked(case, values)}"
     if np.isinf(values).any():
         about += " SPFlow writes the lowest double for the log of 0; recorded as -inf."

@@ -1,4 +1,4 @@
-"""Times SPFlow 1.1 on the benchmark's circuits. Runs in its environment; never imports spnc."""
+"""Time SPFlow 1.1 on the benchmark's circuits. Runs in its environment; never imports spnc."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from speed_protocol import LEAF, SINGLE, SUM, Circuit, Rows, node_children, node_weights, serve
 from spflow.learn.expectation_maximization import expectation_maximization
 from spflow.modules.leaves import Bernoulli
@@ -22,15 +23,15 @@ class Spflow:
     tolerance = SINGLE
 
     def build(self, circuit: Circuit, rows: Rows) -> dict[str, Any]:
-        """The circuit as this library's own objects."""
+        """Build the circuit from this library's own modules."""
         torch.set_num_threads(os.cpu_count() or 1)
         parents = np.bincount(circuit["children"], minlength=len(circuit["kind"]))
         modules: list[Any] = []
         for i, kind in enumerate(circuit["kind"].tolist()):
             children = node_children(circuit, i)
             if kind == LEAF:
-                # A leaf with one parent becomes part of that parent's module, as SPFlow's own
-                # learner does it: far fewer modules, each with more to do.
+                # A leaf with one parent becomes part of that parent's module, as in SPFlow's own
+                # learner: far fewer modules, each with more work.
                 modules.append(_leaves(circuit, [i], False) if parents[i] > 1 else None)
                 continue
             own = [c for c in children if modules[c] is None]
@@ -44,27 +45,32 @@ class Spflow:
             else:
                 modules.append(Product(inputs=inputs))
         self.root = modules[int(circuit["root"])]
-        self.rows = torch.tensor(rows, dtype=torch.float32)
+        self.rows, self.tensor = rows, _tensor(rows)
         self.state = {name: value.clone() for name, value in self.root.state_dict().items()}
         return {}
 
-    def log_likelihood(self) -> float:
-        """The mean log-likelihood of all rows."""
+    def call(self) -> NDArray[Any]:
+        """Return the log-likelihoods of all rows."""
         with torch.no_grad():
-            return float(self.root.log_likelihood(self.rows).double().mean())
+            values: NDArray[Any] = self.root.log_likelihood(_tensor(self.rows)).numpy()
+        return values
 
     def restore(self) -> None:
-        """The parameters as they were given."""
+        """Set the parameters back to those of the circuit."""
         self.root.load_state_dict(self.state)
         self.root.zero_grad(set_to_none=True)
 
     def em(self) -> None:
-        """One iteration of EM, by the library's own function."""
-        expectation_maximization(self.root, self.rows, max_steps=1)
+        """Run one iteration of EM, by the library's own function."""
+        expectation_maximization(self.root, self.tensor, max_steps=1)
+
+
+def _tensor(rows: Rows) -> Any:
+    return torch.tensor(rows, dtype=torch.float32)
 
 
 def _leaves(circuit: Circuit, nodes: list[int], of_sum: bool) -> Any:
-    """One module for leaves: channels of one column below a sum, columns below a product."""
+    """Make one module of leaves: channels of one column below a sum, columns below a product."""
     columns = circuit["column"][nodes].tolist()
     p = torch.tensor(circuit["p"][nodes], dtype=torch.float32)
     if of_sum:

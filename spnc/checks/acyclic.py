@@ -11,12 +11,14 @@ from spnc.graph.nodes import Graph
 
 
 def check(view: View) -> None:
-    """E201: one report per knot of cycles, with one cycle spelt out."""
+    """E201: one report per strongly connected component, with one of its cycles."""
     if len(view.order) == len(view.node):
         return
     rest = view.graph.subgraph(set(view.node) - set(view.order))
     for knot in nx.strongly_connected_components(rest):
-        first = next(n for n in view.node if n in knot)  # in the order written, not that of a set
+        first = next(
+            n for n in view.node if n in knot
+        )  # in the order of the graph: that of a set varies
         if len(knot) == 1 and not rest.has_edge(first, first):
             continue  # above a cycle, not on it
         cycle = _cycle_through(view.graph, knot, first)
@@ -31,7 +33,7 @@ def check(view: View) -> None:
 
 
 def _cycle_through(graph: Graph, knot: set[Any], start: Any) -> list[Any]:
-    """A shortest cycle from `start` back to it; `start` lies on one."""
+    """Return a shortest cycle through `start`, which must be on one."""
     came: dict[Any, Any] = {}
     queue = [start]
     for n in queue:

@@ -1,10 +1,11 @@
-"""Sums are complete: all children of a sum speak about the same columns."""
+"""Sums are complete: all children of a sum have the same columns in their scopes."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable
 
+from spnc.checks.rules import is_complete
 from spnc.checks.view import View
 from spnc.diagnostics import listed
 from spnc.graph.nodes import Sum
@@ -18,7 +19,7 @@ def check(view: View) -> None:
             continue
         children = view.below[n]
         whole = scope[n]
-        if all(scope[c] == whole for c in children):
+        if is_complete([scope[c] for c in children]):
             continue
         groups: dict[int, list[Hashable]] = defaultdict(list)
         for c in children:

@@ -1,4 +1,4 @@
-"""The root speaks about every column."""
+"""The root models every column."""
 
 from __future__ import annotations
 

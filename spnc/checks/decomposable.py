@@ -1,7 +1,8 @@
-"""Products are decomposable: no two children of a product speak about the same column."""
+"""Products are decomposable: no two children of a product share a column."""
 
 from __future__ import annotations
 
+from spnc.checks.rules import union_and_overlap
 from spnc.checks.view import View
 from spnc.diagnostics import listed
 from spnc.graph.nodes import Product
@@ -13,10 +14,7 @@ def check(view: View) -> None:
     for n in view.order:
         if not isinstance(view.node[n], Product) or n in unknown:
             continue
-        seen = shared = 0
-        for c in view.below[n]:
-            shared |= seen & scope[c]
-            seen |= scope[c]
+        _, shared = union_and_overlap([scope[c] for c in view.below[n]])
         if not shared:
             continue
         guilty = [c for c in view.below[n] if scope[c] & shared]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spnc.checks.rules import has_fitting_children
 from spnc.checks.view import View
 from spnc.diagnostics import listed
 from spnc.graph.nodes import Leaf
@@ -12,16 +13,17 @@ def check(view: View) -> None:
     damaged = view.graph.graph.get("damaged", ())
     for n, payload in view.node.items():
         children = view.below[n]
+        if has_fitting_children(payload, len(children)):
+            continue
         if isinstance(payload, Leaf):
-            if children:
-                view.error(
-                    "E213",
-                    f"{view.title(n)} has children",
-                    n,
-                    [f"children: {listed(view.titles(children))}"],
-                    "a leaf is a distribution over one column; make it a sum or a product",
-                )
-        elif not children and n not in damaged:
+            view.error(
+                "E213",
+                f"{view.title(n)} has children",
+                n,
+                [f"children: {listed(view.titles(children))}"],
+                "a leaf is a distribution over one column; make it a sum or a product",
+            )
+        elif n not in damaged:
             view.error(
                 "E212",
                 f"{view.title(n)} has no children",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from spnc.checks.rules import is_over_known_column, models_kind
 from spnc.checks.view import View
+from spnc.common.wording import with_article
 from spnc.graph.nodes import Leaf
 
 
@@ -12,7 +14,7 @@ def check(view: View) -> None:
     for n, payload in view.node.items():
         if not isinstance(payload, Leaf) or n in settled:
             continue
-        if not 0 <= payload.variable < len(view.columns):
+        if not is_over_known_column(payload, view.columns):
             view.error(
                 "E208",
                 f"{view.title(n)} is over column {payload.variable}, which does not exist",
@@ -22,10 +24,11 @@ def check(view: View) -> None:
             continue
         column = view.columns[payload.variable]
         leaf = payload.distribution
-        if column.kind not in leaf.kinds:
+        if not models_kind(leaf, column):
             view.error(
                 "E220",
-                f"{view.title(n)}: a {leaf.plugin_name} leaf cannot stand over `{column.name}`",
+                f"{view.title(n)}: {with_article(leaf.plugin_name)} leaf cannot stand over "
+                f"`{column.name}`",
                 n,
                 [f"`{column.name}` is {column}"],
                 f"{leaf.plugin_name} leaves model columns that are {' or '.join(leaf.kinds)}",

@@ -1,8 +1,8 @@
-"""Most circuits are valid, and can be seen to be so at little cost.
+"""A fast proof that a graph is a valid circuit, so that the checks can be skipped.
 
-The checks go through a graph property by property, to say what is wrong and where. The proof goes
-through it once, only to see that nothing is. Where it sees that, the checks that it stands for
-have nothing to say; where it does not, for whatever reason, they are asked.
+The checks visit a graph property by property, to say what is wrong and where. The proof visits it
+once, on flat arrays, only to establish that nothing is wrong. Most circuits are made by learners
+and pass. If the proof fails, for whatever reason, the checks are run: a failed proof is no verdict.
 """
 
 from __future__ import annotations
@@ -24,13 +24,19 @@ from spnc.checks import (
     ties,
     weights,
 )
+from spnc.checks.rules import (
+    is_complete,
+    is_over_known_column,
+    models_kind,
+    union_and_overlap,
+)
 from spnc.data.dataset import Column
-from spnc.graph.flat import Flat
-from spnc.graph.nodes import Graph, Leaf, Node, Sum, children, flat, payloads
+from spnc.graph.edge_arrays import EdgeArrays
+from spnc.graph.nodes import Graph, Leaf, Node, Sum, children, edge_arrays, payloads
 from spnc.leaves.smoothing import SUM_TOLERANCE
 
-# A check that is not among these is always asked.
-STANDS_FOR = (
+# The checks that a proof makes unnecessary. A new check is always run until it is added here.
+PROVED_CHECKS = (
     kinds.check,
     acyclic.check,
     rooted.check,
@@ -41,25 +47,28 @@ STANDS_FOR = (
     ties.check,
     covering.check,
 )
-_MARKS = ("damaged", "settled", "mentioned")  # of a reader that had complaints
+# The check adds weights up exactly, NumPy does not: a total this near to one passes surely.
+_SURE_TOLERANCE = SUM_TOLERANCE / 2
+_MARKS = ("damaged", "settled", "mentioned")  # left by `graph.assemble` after an error
 
 
 def is_plainly_valid(graph: Graph) -> bool:
-    """Whether the graph is seen to be a valid circuit. False says nothing."""
+    """Return True if the graph is proved to be a valid circuit. False is no verdict."""
     if any(graph.graph.get(mark) for mark in _MARKS):
         return False
-    edges, nodes, columns = flat(graph), list(payloads(graph).values()), graph.graph["columns"]
+    edges, nodes = edge_arrays(graph), list(payloads(graph).values())
+    columns = graph.graph["columns"]
     return (
         _is_one_circuit(edges, nodes, graph.graph.get("root"))
         and _is_untied(nodes)
-        and _leaves_fit(nodes, columns)
+        and _leaves_are_valid(nodes, columns)
         and _weights_add_up(graph, edges, nodes)
-        and _scopes_fit(edges, nodes, len(columns))
+        and _scopes_are_valid(edges, nodes, len(columns))
     )
 
 
-def _is_one_circuit(edges: Flat, nodes: Sequence[Node], root: object) -> bool:
-    """No cycles; one root, the declared one if any; just the leaves are without children."""
+def _is_one_circuit(edges: EdgeArrays, nodes: Sequence[Node], root: object) -> bool:
+    """Return whether there are no cycles, one root, and children below all but the leaves."""
     is_leaf = np.array([isinstance(node, Leaf) for node in nodes])
     tops = np.flatnonzero(edges.parents.counts == 0)
     return (
@@ -74,57 +83,54 @@ def _is_untied(nodes: Sequence[Node]) -> bool:
     return all(getattr(node, "tie", None) is None for node in nodes)
 
 
-def _leaves_fit(nodes: Sequence[Node], columns: Sequence[Column]) -> bool:
+def _leaves_are_valid(nodes: Sequence[Node], columns: Sequence[Column]) -> bool:
     for node in nodes:
         if isinstance(node, Leaf):
-            if not 0 <= node.variable < len(columns):
+            if not is_over_known_column(node, columns):
                 return False
             column, leaf = columns[node.variable], node.distribution
-            if column.kind not in leaf.kinds or leaf.problems(column):
+            if not models_kind(leaf, column) or leaf.problems(column):
                 return False
     return True
 
 
-def _weights_add_up(graph: Graph, edges: Flat, nodes: Sequence[Node]) -> bool:
-    """Plain numbers between 0 and 1 with a total of one at every sum, and none elsewhere."""
+def _weights_add_up(graph: Graph, edges: EdgeArrays, nodes: Sequence[Node]) -> bool:
+    """Return whether weights are floats from 0 to 1 that sum to one, and only sums have them."""
     below = children(graph).values()
     given = [data.get("weight") for to_children in below for data in to_children.values()]
     if not all(issubclass(kind, float | None) for kind in set(map(type, given))):
         return False
     numbers = np.array(given, dtype=np.float64)
-    absent = np.isnan(numbers)  # None has become NaN; what was NaN before does not pass
+    absent = np.isnan(numbers)  # None has become NaN; a weight that was NaN before does not pass
     is_sum = np.array([isinstance(node, Sum) for node in nodes])
     counts = edges.children.counts
     if absent.sum() > given.count(None) or (absent == np.repeat(is_sum, counts)).any():
         return False
     weights = numbers[~absent]
-    if not ((weights >= 0.0) & (weights <= 1.0 + SUM_TOLERANCE)).all():
+    if not ((weights >= 0.0) & (weights <= 1.0 + _SURE_TOLERANCE)).all():
         return False
     totals = np.add.reduceat(weights, np.cumsum(counts[is_sum]) - counts[is_sum])
-    # Closer to one than the check wants them, which adds up more precisely.
-    return bool((np.abs(totals - 1.0) <= SUM_TOLERANCE / 2).all())
+    return bool((np.abs(totals - 1.0) <= _SURE_TOLERANCE).all())
 
 
-def _scopes_fit(edges: Flat, nodes: Sequence[Any], width: int) -> bool:
-    """Sums are complete, products decomposable, and the root has every column."""
+def _scopes_are_valid(edges: EdgeArrays, nodes: Sequence[Any], width: int) -> bool:
+    """Return whether sums are complete, products decomposable, and the root has every column."""
     starts, below = edges.children.starts.tolist(), edges.children.members.tolist()
     columns = [1 << variable for variable in range(width)]
     scopes = [0] * len(nodes)
     bottom, *upper = edges.generations
     for n in bottom.tolist():
         scopes[n] = columns[nodes[n].variable]
-    known: dict[int, int] = {}  # wide scopes are large ints: keep one object of each
+    interned: dict[int, int] = {}  # wide scopes are large ints: keep one object of each
     for n in chain.from_iterable(level.tolist() for level in upper):
-        scope, *others = [scopes[c] for c in below[starts[n] : starts[n + 1]]]
+        child_scopes = [scopes[c] for c in below[starts[n] : starts[n + 1]]]
         if isinstance(nodes[n], Sum):
-            for other in others:
-                if other != scope:
-                    return False
+            if not is_complete(child_scopes):
+                return False
+            scopes[n] = child_scopes[0]
         else:
-            for other in others:
-                if other & scope:
-                    return False
-                scope |= other
-            scope = known.setdefault(scope, scope)
-        scopes[n] = scope
+            scope, overlap = union_and_overlap(child_scopes)
+            if overlap:
+                return False
+            scopes[n] = interned.setdefault(scope, scope)
     return scopes[int(edges.order[-1])] == (1 << width) - 1  # the last one is the root

@@ -10,7 +10,7 @@ from spnc.graph.nodes import below
 def check(view: View) -> None:
     """E202: several roots. E205: a node that the declared root does not reach.
 
-    Without any root there is a cycle, which is reported as such.
+    If there is no root at all, there is a cycle, which `acyclic` reports.
     """
     tops = view.tops
     root = view.graph.graph.get("root")

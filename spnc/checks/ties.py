@@ -1,4 +1,4 @@
-"""Nodes that are tied together are one thing: they do the same over the same children."""
+"""Tied nodes are equal: they have the same parameters and the same children."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def check(view: View) -> None:
 
 
 def _given(tie: Hashable) -> Hashable:
-    """A tie as it was written: components put their own name before it."""
+    """Return a tie as it was written: copies of a circuit put their origin before it."""
     return _given(tie[-1]) if isinstance(tie, tuple) and tie else tie

@@ -1,4 +1,4 @@
-"""What every check looks at: the graph, with order and scopes worked out once."""
+"""The view of a graph that all checks share: order and scopes are computed once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from spnc.checks.rules import has_fitting_children, is_over_known_column
 from spnc.data.dataset import Column
 from spnc.diagnostics import Sink, Span
 from spnc.graph.nodes import Graph, Leaf, Node, Sum, children_first, payloads, title
@@ -15,10 +16,10 @@ from spnc.graph.scopes import column_names, scopes
 class View:
     """A graph under inspection, and the sink that findings go to.
 
-    `graph.graph["damaged"]` may name nodes that the reader already complained about (a child that
-    does not exist, a kind it does not know; see `spnc.graph.assemble`). The scopes of these, of
+    `graph.graph["damaged"]` may name nodes for which the reader has already reported an error (a
+    child that does not exist, an unknown kind; see `spnc.graph.assemble`). The scopes of these, of
     leaves with children and inner nodes without, and of all nodes above them or on a cycle, are
-    unknown; checks that need scopes pass over them, so that one mistake is one message.
+    unknown. Checks that need scopes skip such nodes, so that one mistake is reported once.
     """
 
     def __init__(self, graph: Graph, sink: Sink) -> None:
@@ -30,21 +31,18 @@ class View:
 
     @cached_property
     def scopes(self) -> dict[Hashable, int]:
-        """The scopes of all nodes not on or above a cycle."""
+        """The scopes of all nodes that are not on or above a cycle."""
         return scopes(self.graph, self.order)
 
     @cached_property
     def unknown(self) -> set[Hashable]:
-        """Nodes whose scope cannot be known."""
+        """The nodes whose scopes are unknown."""
         found = set(self.graph.graph.get("damaged", ()))
-        found |= {
-            n for n, node in self.node.items() if isinstance(node, Leaf) == bool(self.below[n])
-        }
-        width = len(self.columns)
         found |= {
             n
             for n, node in self.node.items()
-            if isinstance(node, Leaf) and not 0 <= node.variable < width
+            if not has_fitting_children(node, len(self.below[n]))
+            or (isinstance(node, Leaf) and not is_over_known_column(node, self.columns))
         }
         if not found and len(self.order) == len(self.node):
             return found
@@ -56,7 +54,7 @@ class View:
 
     @cached_property
     def weightless(self) -> bool:
-        """Whether some edge of a sum has no number for a weight."""
+        """Whether the weight of some edge of a sum is not a number."""
         sums = (self.below[n] for n, node in self.node.items() if isinstance(node, Sum))
         return any(
             not isinstance(data.get("weight"), int | float)
@@ -66,24 +64,24 @@ class View:
 
     @cached_property
     def tops(self) -> list[Hashable]:
-        """Nodes without a parent, apart from those whose parent the reader could not make out."""
+        """Nodes without a parent, except those whose parent the reader could not identify."""
         mentioned = self.graph.graph.get("mentioned", ())
         return [n for n, above in self.graph.pred.items() if not above and n not in mentioned]
 
     def title(self, name: Hashable) -> str:
-        """A node as messages call it."""
+        """Return a node as messages call it."""
         return title(self.graph, name)
 
     def titles(self, names: Iterable[Hashable]) -> list[str]:
-        """Nodes as messages call them."""
+        """Return nodes as messages call them."""
         return [self.title(n) for n in names]
 
     def names(self, scope: int) -> list[str]:
-        """The columns of a scope, by name."""
+        """Return the names of a scope's columns."""
         return column_names(scope, self.columns)
 
     def span(self, name: Hashable) -> Span | None:
-        """The line that made a node."""
+        """Return the line that defines a node, if there is one."""
         origin = self.node[name].origin
         return origin.span if origin is not None else None
 
@@ -96,7 +94,7 @@ class View:
         help: str | None = None,
         span: Span | None = None,
     ) -> None:
-        """Report a violation at a node, with what made it."""
+        """Report a violation at a node, with the node's origin."""
         origin = self.node[node].origin
         made = [f"made by {origin.text}"] if origin is not None and origin.text else []
         self.sink.error(code, message, span or self.span(node), notes=[*notes, *made], help=help)

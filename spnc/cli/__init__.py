@@ -1,6 +1,7 @@
-"""The command line: arguments in, text out, exit codes. The only place that prints.
+"""The command line: arguments in, text out, exit codes. No other room prints.
 
-Exit codes: 0 fine, 1 the input is wrong, 2 usage, 70 a bug of ours, 130 interrupted.
+Exit codes: 0 success, 1 the input is wrong, 2 wrong usage, 70 a bug in spnc, 130 interrupted.
+`spnc` without a command, and `spnc data` or `spnc plot` without theirs, print help and succeed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
 
+from spnc.cli.arguments import add_commands, check_command
 from spnc.cli.output import complain
 from spnc.diagnostics import InputError
 
@@ -34,11 +36,11 @@ COMMANDS = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line. Building it imports nothing heavy."""
+    """Return the parser of the whole command line. Building it imports nothing heavy."""
     top = argparse.ArgumentParser(
         prog="spnc",
         description="A compiler for tractable density models: specs in, trained forests out.",
-        epilog="`spnc COMMAND --help` says more about a command.",
+        epilog="`spnc COMMAND --help` shows the options of a command, and examples.",
     )
     top.add_argument("--version", action="version", version=f"spnc {version('spnc-forest')}")
     top.add_argument(
@@ -48,22 +50,27 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="import this Python file of plug-ins first, as for a model with leaves from it",
     )
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = add_commands(top, "COMMAND")
     for name in COMMANDS:
         importlib.import_module(f"spnc.cli.commands.{name}").add(commands)
     return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; answers the exit code."""
+    """Run one command line (default: that of the process). Return the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # an old terminal shows `?` for what it lacks
-    arguments = parser().parse_args(argv)
+            stream.reconfigure(errors="replace")  # `?` for what the terminal cannot show
+    words = sys.argv[1:] if argv is None else argv
+    top = parser()
+    check_command(top, words)
+    arguments = top.parse_args(words)
     try:
         if arguments.plugin:
             _import_plugins(arguments.plugin)
-        return int(arguments.run(arguments))
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()  # here a broken pipe can still be handled
+        return code
     except InputError as error:
         complain(error.diagnostics)
         if getattr(arguments, "json", False):
@@ -74,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # Whoever read our output has gone; silence the interpreter's own complaint at exit.
+        # The reader of our output is gone: keep the interpreter from reporting it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
@@ -84,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _import_plugins(files: Sequence[str]) -> None:
-    """Import plug-in files that the command line names; stops at errors."""
+    """Import plug-in files that the command line names; stop at errors."""
     from pathlib import Path
 
     from spnc.diagnostics import Sink, Source
@@ -99,7 +106,7 @@ def _import_plugins(files: Sequence[str]) -> None:
 
 
 def _whose_bug(error: Exception) -> str:
-    """Who should hear of an unexpected exception, for the end of its traceback."""
+    """Say who should hear of an unexpected exception, below its traceback."""
     from spnc.registry.blame import plugin_at_fault
 
     plugin = plugin_at_fault(error)

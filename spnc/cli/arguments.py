@@ -1,9 +1,9 @@
-"""Arguments that several commands share."""
+"""Declaring commands, and the arguments that several commands share."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,25 +13,74 @@ if TYPE_CHECKING:
 Run = Callable[[argparse.Namespace], int]
 
 
-def command(subparsers: Any, name: str, run: Run, help: str) -> argparse.ArgumentParser:
-    """A new command; `help` is its line in the overview and the head of its own help."""
-    made: argparse.ArgumentParser = subparsers.add_parser(name, help=help, description=help)
-    made.set_defaults(run=run)
+def command(
+    subparsers: Any, name: str, run: Run | None, help: str, *, examples: Sequence[str]
+) -> argparse.ArgumentParser:
+    """Declare a command.
+
+    `help` is its line in the overview and the first line of its own help, which ends with the
+    `examples`: complete command lines that run in a checkout of the project. `run` is None for a
+    command that has commands of its own (`add_commands`).
+    """
+    made: argparse.ArgumentParser = subparsers.add_parser(
+        name,
+        help=help,
+        description=help,
+        epilog="\n".join(["examples:", *(f"  {line}" for line in examples)]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,  # keeps the examples on their lines
+    )
+    made.set_defaults(run=run, examples=tuple(examples))
     return made
 
 
+def add_commands(parser: argparse.ArgumentParser, metavar: str) -> Any:
+    """Let a parser have commands. Without one of them, it prints its help and succeeds."""
+
+    def show_help(arguments: argparse.Namespace) -> int:
+        del arguments
+        parser.print_help()
+        return 0
+
+    subparsers = parser.add_subparsers(title=f"{metavar.lower()}s", metavar=metavar)
+    parser.set_defaults(run=show_help, commands=subparsers.choices)
+    return subparsers
+
+
+def commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    """Return the commands that were added to a parser by `add_commands`, by name."""
+    found: Mapping[str, argparse.ArgumentParser] = parser.get_default("commands") or {}
+    return found
+
+
+def check_command(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """End with a usage error (exit code 2) if the words begin with an unknown command.
+
+    argparse would list all commands; the error here suggests the nearest.
+    """
+    from spnc.common.wording import visible
+    from spnc.diagnostics import did_you_mean
+
+    commands = commands_of(parser)
+    if not commands or not words or words[0].startswith("-"):
+        return
+    if words[0] not in commands:
+        hint = did_you_mean(words[0], commands)
+        parser.error(f"there is no command `{visible(words[0])}`; {hint}")
+    check_command(commands[words[0]], words[1:])
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """`--json`: facts for programs in place of text for people."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    """`--json`: facts for programs instead of text for people."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     """`--quiet`: no progress display."""
-    parser.add_argument("--quiet", action="store_true", help="no progress display")
+    parser.add_argument("--quiet", action="store_true", help="do not display progress")
 
 
 def add_settings(parser: argparse.ArgumentParser, *, computing: bool = True) -> None:
-    """`--set`, `--seed` and, if something is computed, `--backend`: laid over the spec's values."""
+    """`--set`, `--seed` and, for commands that compute, `--backend`: they override the spec."""
     parser.add_argument(
         "--set",
         action="append",
@@ -56,7 +105,7 @@ def add_plugins(parser: argparse.ArgumentParser) -> None:
 def settings_of(
     arguments: argparse.Namespace, short: Sequence[str] = ("seed", "backend")
 ) -> list[str]:
-    """The overrides that a command line asks for, in one form."""
+    """Return all overrides of a command line in the form `PATH=VALUE`."""
     found = list(arguments.set)
     for name in short:
         value = getattr(arguments, name)
@@ -66,14 +115,16 @@ def settings_of(
 
 
 def add_rows(parser: argparse.ArgumentParser, which: str) -> None:
-    """DATA, `--split` and `--backend`: for commands that ask a model about rows."""
+    """DATA, `--split` and `--backend`: for commands that evaluate a model on rows."""
     parser.add_argument("data", metavar="DATA", help="a file, builtin:NAME or debd:NAME")
     parser.add_argument("--split", metavar="NAME", help=which)
-    parser.add_argument("--backend", metavar="NAME", default="auto", help="what computes")
+    parser.add_argument(
+        "--backend", metavar="NAME", default="auto", help="the backend (default: auto)"
+    )
 
 
 def backend_of(arguments: argparse.Namespace, sink: Sink) -> Backend | None:
-    """The backend that `add_rows` let the user name, or None after reporting that it is none."""
+    """Return the backend named by `--backend`; None after reporting an unknown name."""
     from spnc.diagnostics import did_you_mean
     from spnc.registry import BACKENDS
 
@@ -87,7 +138,7 @@ def backend_of(arguments: argparse.Namespace, sink: Sink) -> Backend | None:
 
 
 def check_split(arguments: argparse.Namespace, known: Collection[str], sink: Sink) -> None:
-    """Report a split that the data does not have."""
+    """Report a `--split` that the data does not have."""
     from spnc.diagnostics import did_you_mean
 
     name = arguments.split

@@ -1,19 +1,17 @@
-"""Text for people: tables that line up, lines, diagnostics."""
+"""Printing for people: aligned tables, lines, diagnostics."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from spnc.common.wording import visible, width
-from spnc.diagnostics import Diagnostic, Sink, render
+from spnc.diagnostics import Diagnostic, render
 
 
 def complain(diagnostics: Iterable[Diagnostic]) -> None:
-    """Diagnostics on the error stream, in colour where that is a terminal."""
+    """Print diagnostics to standard error, in colour if that is a terminal."""
     found = list(diagnostics)
     if found:
         colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
@@ -21,30 +19,16 @@ def complain(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def say(text: str = "", *, aside: bool = False) -> None:
-    """Lines for people, `aside` on the error stream; what names hide in them is made visible.
+    """Print lines for people, to standard error with `aside`.
 
-    Nothing else prints what people read: a name in a table must not command a terminal.
+    All text for people is printed here: hidden characters are made visible, so that a name in a
+    table cannot send commands to the terminal.
     """
     print(visible(text, keep="\n"), file=sys.stderr if aside else sys.stdout)
 
 
-@contextmanager
-def writing(path: str | Path) -> Iterator[None]:
-    """What is wrong with a place to write to is the user's to mend, not a bug."""
-    try:
-        yield
-    except OSError as error:
-        sink = Sink()
-        reason = error.strerror or str(error)
-        for parent in Path(path).parents:
-            if parent.exists() and not parent.is_dir():
-                reason = f"`{parent}` is not a folder"
-        sink.error("E120", f"cannot write `{path}`: {reason}", where=str(path))
-        sink.stop()
-
-
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:
-    """Rows in columns: the first `left` to the left, the others to the right."""
+    """Return rows as an aligned table; the first `left` columns are left-aligned."""
     cells = [[cell(value) for value in row] for row in rows]
     head = [visible(name) for name in head]
     widths = [max(width(r[i]) for r in [head, *cells]) for i in range(len(head))]
@@ -61,7 +45,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) 
 
 
 def cell(value: object) -> str:
-    """A value as a table shows it."""
+    """Return a value as tables show it."""
     if value is None:
         return "–"
     if isinstance(value, int) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Array types that signatures use everywhere."""
+"""Array types for signatures."""
 
 from __future__ import annotations
 

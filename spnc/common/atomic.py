@@ -1,4 +1,4 @@
-"""Files that are either complete or not there."""
+"""Writing files that are either complete or absent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write into, which takes its place when it is complete; if it fails, it is gone."""
+    """Yield a temporary file that replaces `path` at the end, or is deleted after an exception."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
@@ -23,18 +23,18 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         temporary.chmod(0o644)
         temporary.replace(path)
     except BaseException:
-        with suppress(OSError):  # what is still in its buffer is not wanted
+        with suppress(OSError):  # flushing its buffer may fail again
             file.close()
         temporary.unlink(missing_ok=True)
         raise
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write beside the target, then put it in place: nobody ever sees half a file."""
+    """Write a file atomically: a reader sees the old content or the new, never a part."""
     with replacing(path) as file:
         file.write(content)
 
 
 def write_text(path: Path, content: str) -> None:
-    """The same for text, in UTF-8."""
+    """Write a UTF-8 text file atomically."""
     write_bytes(path, content.encode())

@@ -1,10 +1,10 @@
-"""Sets of columns as whole numbers: bit i stands for column i."""
+"""Sets of columns as integers: bit i stands for column i."""
 
 from __future__ import annotations
 
 
 def members(scope: int) -> list[int]:
-    """The column indices in a scope, ascending."""
+    """Return the column indices in a scope, ascending."""
     found = []
     while scope:
         low = scope & -scope

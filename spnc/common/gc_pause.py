@@ -1,8 +1,8 @@
-"""Building large graphs without the garbage collector.
+"""Pausing the garbage collector while large graphs are built.
 
-Python's collector looks through all live objects again and again while millions of small ones are
-made, and finds nothing: a graph's parts are all in use. Leaving it off meanwhile saves a third to
-a half of the time.
+While millions of small objects are created, Python's collector repeatedly scans all live objects
+and finds nothing to free: all parts of a graph are in use. Pausing it saves a third to a half of
+the time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """No garbage collection inside; afterwards as before."""
+    """Pause garbage collection; afterwards restore the earlier state."""
     was_on = gc.isenabled()
     gc.disable()
     try:

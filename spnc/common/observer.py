@@ -1,4 +1,4 @@
-"""Observers: what the stages of a run report to whoever is watching. Silent by default."""
+"""Progress of a run, for whoever displays it. The default observer ignores everything."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Protocol
 
 
 class Stage(Enum):
-    """The stages of a run; the value is what people read."""
+    """The stages of a run; the value is the title that people read."""
 
     DATA = "reading data"
     STRUCTURE = "learning structure"
     LINKS = "drawing residual links"
     LOWERING = "checking and lowering"
-    PREPARING = "preparing the backend"  # long only once per machine
+    PREPARING = "preparing the backend"  # slow only once per machine: kernels are compiled
     TRAINING = "training"
     PRUNING = "pruning and training again"
     EVALUATING = "evaluating"
 
 
 class Progress(Protocol):
-    """Called as work proceeds: what is counted, how much is done, how much there is in all."""
+    """A callback for progress: what is counted, how much is done, how much there is in total."""
 
     def __call__(self, label: str, done: int, total: int | None) -> None:
-        """Take note of the progress (`total` is None where it is unknown); must return quickly."""
+        """Receive progress; `total` is None if unknown. Must return quickly."""
 
 
 def silent(label: str, done: int, total: int | None) -> None:
@@ -32,25 +32,25 @@ def silent(label: str, done: int, total: int | None) -> None:
 
 
 class Observer:
-    """Ignores everything; the command line shows progress by overriding these methods."""
+    """Receives progress and ignores it; a display overrides these methods."""
 
     def stage(self, stage: Stage | str) -> None:
-        """Note that a stage begins. A string names one outside of training, as in a report."""
+        """A stage begins. A string is the title of a stage outside of training."""
 
     def progress(self, label: str, done: int, total: int | None) -> None:
-        """Note how much of the present stage is done."""
+        """Part of the current stage is done."""
 
     def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
-        """Note that a try begins, after `done` of `total` (None: unknown), and the best so far."""
+        """A try begins, after `done` of `total` (None: unknown); `best` says what leads so far."""
 
     def spent(self, seconds: float, budget: float) -> None:
-        """Note how much of the time budget for all tries is used."""
+        """Part of the time budget for all tries is used."""
 
     def tried(self, number: int, what: str, valid: float, best: bool) -> None:
-        """Note that a try is finished; `best` says whether it is the best so far."""
+        """A try is finished; `best` says whether it is the best so far."""
 
     def training(self, max_iterations: int | None) -> None:
-        """Note that training begins, of at most that many iterations (None: unknown)."""
+        """Training begins, with at most `max_iterations` (None: unknown)."""
 
     def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
-        """Note the average log-likelihoods before an iteration, and whether they are the best."""
+        """An iteration begins; `train` and `valid` are average log-likelihoods before it."""

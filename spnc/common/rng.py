@@ -1,4 +1,4 @@
-"""Random streams by name: every consumer has its own, whatever the order they are used in."""
+"""Random streams by name: each consumer has its own, independent of the order of use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def random_stream(seed: int, *labels: str | int) -> np.random.Generator:
-    """A generator for one purpose. Equal seed and labels, equal numbers."""
+    """Return a generator for one purpose: equal seed and labels give equal numbers."""
     text = "/".join(str(label) for label in labels)
     digest = hashlib.sha256(text.encode()).digest()
     words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]

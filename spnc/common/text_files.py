@@ -1,4 +1,4 @@
-"""Text files: read whole, or the reason why that cannot be done."""
+"""Reading text files, with the reason if that fails."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class UnreadableFileError(Exception):
-    """A text file cannot be read. `help` says what to do about it, if that is known."""
+    """A text file cannot be read. `help` says what to do about it, if known."""
 
     def __init__(self, reason: str, help: str | None = None) -> None:
         super().__init__(reason)

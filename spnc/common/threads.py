@@ -1,4 +1,4 @@
-"""A team of threads that share out numbered work."""
+"""Threads that share numbered work."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+# Environment variables that other numerical libraries honour too.
 VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 def thread_count(asked: int | None) -> int:
-    """As many threads as asked for; else as the usual variables say; else one per usable core."""
+    """Return the number of threads: as asked, or from `VARIABLES`, or one per usable core."""
     if asked is not None:
         return asked
     for name in VARIABLES:
@@ -27,14 +28,14 @@ def thread_count(asked: int | None) -> int:
 
 
 class ThreadTeam:
-    """So many threads, the caller's own among them."""
+    """A fixed number of threads, including the caller's own."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
 
     def run(self, bounds: Sequence[int], work: Callable[[int, int, int], None]) -> None:
-        """work(worker, start, stop) for every two neighbouring bounds, all at once."""
+        """Call work(worker, start, stop) for each pair of neighbouring bounds, in parallel."""
         parts = [(i, a, b) for i, (a, b) in enumerate(pairwise(bounds)) if a < b]
         waiting = [self._pool.submit(work, *part) for part in parts[1:]] if self._pool else []
         for part in parts[: 1 if waiting else None]:
@@ -43,17 +44,17 @@ class ThreadTeam:
             one.result()
 
     def close(self) -> None:
-        """Let the threads go."""
+        """End the threads."""
         if self._pool is not None:
             self._pool.shutdown()
 
 
 def even_bounds(count: int, parts: int) -> list[int]:
-    """0 … count cut into nearly equal parts."""
+    """Return the bounds of nearly equal parts of 0 … count."""
     return [count * i // parts for i in range(parts + 1)]
 
 
 def shares(up_to: NDArray[np.int64], parts: int) -> list[int]:
-    """Items cut into parts of about the same cost; up_to[i] is the cost of all before item i."""
+    """Return the bounds of parts of about equal cost; up_to[i] is the cost of all before item i."""
     goals = up_to[0] + (up_to[-1] - up_to[0]) * np.arange(1, parts) / parts
     return [0, *np.searchsorted(up_to, goals).tolist(), len(up_to) - 1]

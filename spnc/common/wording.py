@@ -1,13 +1,13 @@
-"""Words for people: texts in which nothing is hidden, how wide they are, time spans."""
+"""Text for people: making hidden characters visible, measuring widths, durations."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# What a terminal or a page acts on, or hides, instead of showing it: control characters, those
-# that turn the direction of writing, line ends that are none, and what has no width. Joiners stay:
-# emoji and some scripts need them.
+# Characters that a terminal or a page obeys or hides instead of showing: control characters,
+# changes of writing direction, unusual line ends, and characters without width. Joiners are not
+# among them: emoji and some scripts need them.
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff]"
@@ -15,10 +15,10 @@ _HIDDEN = re.compile(
 
 
 def visible(text: str, keep: str = "") -> str:
-    """The text, with `<U+202E>` for each character that would act, not show; a tab is a space.
+    """Return the text with hidden characters written as `<U+202E>`, and tabs as spaces.
 
-    All text that comes from files goes through here on its way to a terminal or a page. `keep`
-    are characters that may stay.
+    All text from files passes through here on its way to a terminal or a page. Characters in
+    `keep` stay.
     """
 
     def shown(found: re.Match[str]) -> str:
@@ -31,12 +31,12 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def width(text: str) -> int:
-    """How many columns of a terminal a text takes: two for wide letters and emoji."""
+    """Return how many terminal columns a text takes: two for wide letters and emoji."""
     return sum(map(_width, text))
 
 
 def clipped(text: str, limit: int) -> str:
-    """The text, visible, and not wider than there is room for."""
+    """Return the visible text, cut with `…` to at most `limit` terminal columns."""
     text = visible(text)
     if width(text) <= limit:
         return text
@@ -55,8 +55,13 @@ def _width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
+def with_article(noun: str) -> str:
+    """Return a noun or a plug-in's name with its indefinite article: "an indicator", "a sum"."""
+    return f"an {noun}" if noun[:1].lower() in ("a", "e", "i", "o", "u") else f"a {noun}"
+
+
 def duration(seconds: float) -> str:
-    """A time span as people say it."""
+    """Return a time span as people say it: `42 ms`, `1 min 02 s`."""
     if seconds < 59.95:
         short = 0.0 < seconds < 0.1
         return f"{1000 * seconds:.0f} ms" if short else f"{seconds:.1f} s"

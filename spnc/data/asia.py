@@ -1,4 +1,5 @@
-"""The "Asia" network of Lauritzen and Spiegelhalter (1988): eight binary variables, all known.
+"""The "Asia" network of Lauritzen and Spiegelhalter (1988): eight binary variables
+with known probabilities.
 
 S. L. Lauritzen, D. J. Spiegelhalter: Local computations with probabilities on graphical
 structures and their application to expert systems. J. R. Statist. Soc. B 50 (1988), 157-224.
@@ -26,7 +27,7 @@ _SEED = 1988
 
 
 def _chance_of_yes(column: int, row: NDArray[np.int64]) -> NDArray[np.float64]:
-    """P(column = 1 | the columns before it), for rows `row[…, 8]` filled up to that column."""
+    """Return P(column = 1 | earlier columns) for rows `row[…, 8]` filled up to that column."""
     asia, tuberculosis, smoking, cancer, bronchitis, either = np.moveaxis(row[..., :6], -1, 0)
     ill = np.maximum(tuberculosis, cancer)
     chances: tuple[ArrayLike, ...] = (
@@ -43,7 +44,7 @@ def _chance_of_yes(column: int, row: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def asia_rows(rows: int = ASIA_ROWS) -> NDArray[np.float64]:
-    """Rows drawn from the network, parents first: the same ones each time. `[rows, 8]`."""
+    """Draw rows `[rows, 8]` from the network, parents first; every call returns the same rows."""
     uniform = np.random.Generator(np.random.PCG64(_SEED)).random((rows, len(ASIA_COLUMNS)))
     drawn = np.zeros((rows, len(ASIA_COLUMNS)), dtype=np.int64)
     for column in range(len(ASIA_COLUMNS)):
@@ -52,7 +53,7 @@ def asia_rows(rows: int = ASIA_ROWS) -> NDArray[np.float64]:
 
 
 def asia_log_probability(values: ArrayLike) -> NDArray[np.float64]:
-    """The true natural log-probability of complete rows `[n, 8]`: `[n]`, -inf if impossible."""
+    """Return the true log-probability in nats of complete rows `[n, 8]`; -inf if impossible."""
     states = np.asarray(values).astype(np.int64).reshape(-1, len(ASIA_COLUMNS))
     index = states @ (1 << np.arange(len(ASIA_COLUMNS)))
     with np.errstate(divide="ignore"):
@@ -60,7 +61,7 @@ def asia_log_probability(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def asia_entropy() -> float:
-    """The exact entropy of the network in nats: what no model's mean log-loss can fall below."""
+    """Return the entropy of the network in nats: the lowest mean log-loss that a model can have."""
     p = _joint()
     p = p[p > 0]
     return float(-(p * np.log(p)).sum())
@@ -68,7 +69,7 @@ def asia_entropy() -> float:
 
 @cache
 def _joint() -> NDArray[np.float64]:
-    """The probability of each of the 256 joint states; column k is bit k of the index."""
+    """Return the probability of each of the 256 joint states; column k is bit k of the index."""
     states = np.arange(1 << len(ASIA_COLUMNS))[:, None] >> np.arange(len(ASIA_COLUMNS)) & 1
     p = np.ones(len(states))
     for column in range(len(ASIA_COLUMNS)):

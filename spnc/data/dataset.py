@@ -1,4 +1,4 @@
-"""The values that data becomes: columns, tables and a dataset of splits."""
+"""Data in memory: columns, tables, and a dataset of splits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from spnc.data.distinct import distinct_rows
 
 ColumnKind = Literal["binary", "categorical"]
 SPLITS = ("train", "valid", "test")
-PIECE_CELLS = 1 << 21  # 16 megabytes of doubles
+UNSPLIT = "all"  # the name of a table that is not split
+PIECE_CELLS = 1 << 21  # 16 MiB of doubles: work on a piece needs little memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Column:
 
 
 class Table:
-    """Rows of numbers, `values[row, column]`, NaN where a cell is missing; a weight per row."""
+    """Rows of numbers, `values[row, column]`, NaN where a cell is missing, and a weight per row."""
 
     __slots__ = ("__weakref__", "values", "weights")
 
@@ -47,17 +48,17 @@ class Table:
         return len(self.values)
 
     def distinct(self) -> Table:
-        """The distinct rows, sorted, each weighted by how often it occurs (NaN equals NaN)."""
+        """Return the distinct rows, sorted, each with its total weight (NaN equals NaN)."""
         return self.distinct_with_inverse()[0]
 
     def distinct_with_inverse(self) -> tuple[Table, NDArray[np.intp]]:
-        """The distinct rows, and for every row of this table which of them it has become."""
+        """Return the distinct rows, and for every row of this table the index of its equal."""
         first, inverse = distinct_rows(self.values)
         weights = np.bincount(inverse, weights=self.weights, minlength=len(first))
         return Table(self.values[first], weights.astype(np.float64)), inverse
 
     def pieces(self) -> Iterator[Table]:
-        """The rows in order, so many at a time that work on them needs little memory."""
+        """Yield the rows in order, in tables of at most `PIECE_CELLS` cells or one row."""
         step = max(1, PIECE_CELLS // max(1, self.values.shape[1]))
         for begin in range(0, self.rows, step):
             part = slice(begin, begin + step)
@@ -66,12 +67,15 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Named, typed columns and the tables over them: `train`, `valid`, `test`, as far as given."""
+    """Columns and the tables over them: `train`, `valid` and `test`, or those of them there are.
+
+    A table that is not split is the only one, and is called "all".
+    """
 
     name: str
     columns: tuple[Column, ...]
     splits: Mapping[str, Table]
-    cut: bool = False  # whether the splits are fractions of one table, its rows shuffled
+    cut: bool = False  # whether one table was shuffled and split by fractions
 
     @property
     def train(self) -> Table:
@@ -80,17 +84,17 @@ class Dataset:
 
     @cached_property
     def distinct(self) -> Mapping[str, Table]:
-        """The distinct rows of every split, with their weights."""
+        """The distinct rows of each split, with their weights."""
         return {name: table.distinct() for name, table in self.splits.items()}
 
     @cached_property
     def by_columns(self) -> Table:
-        """The training rows laid out by columns: learners read one column at many rows."""
+        """The training rows stored column by column: learners read one column of many rows."""
         return Table(np.asfortranarray(self.train.values), self.train.weights)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over column names, types and all values: equal data, equal digest."""
+        """SHA-256 of column names, kinds and all values: equal data has an equal digest."""
         sha = hashlib.sha256()
         for column in self.columns:
             sha.update(f"{column.name}\0{column}\n".encode())

@@ -1,8 +1,8 @@
-"""The twenty binary datasets that density estimators are compared on: `debd:NAME`.
+"""The twenty public binary datasets that density estimators are compared on: `debd:NAME`.
 
-They are public (https://github.com/arranger1044/DEBD). A file is looked for under
-`$SPNC_DATA/debd`, then in the cache folder, and is else downloaded into the cache. Its SHA-256 is
-pinned here and checked wherever it comes from.
+They come from https://github.com/arranger1044/DEBD. A file is looked for in `$SPNC_DATA/debd`,
+then in the cache folder; otherwise it is downloaded into the cache. Wherever it comes from, its
+SHA-256 must be the one in `debd_hashes`.
 """
 
 from __future__ import annotations
@@ -17,28 +17,30 @@ from pathlib import Path
 
 from spnc.common.atomic import write_bytes
 from spnc.common.observer import Progress
+from spnc.data.builtin import NAME_SIMILARITY
 from spnc.data.dataset import SPLITS
 from spnc.data.debd_hashes import DEBD_SHA256
 from spnc.data.download import DownloadError, download
+from spnc.data.file_report import FileReport
 from spnc.data.files import read_bytes
-from spnc.data.raw import FileReport, RawTable
-from spnc.data.text import parse_text
-from spnc.diagnostics import Sink, Span, did_you_mean
+from spnc.data.raw_table import RawTable
+from spnc.data.text_tables import parse_text
+from spnc.diagnostics import Sink, Span, listed, nearest
 
 DEBD_URL = "https://raw.githubusercontent.com/arranger1044/DEBD/master/datasets"
-_OWN_FILES = "a file that you have goes to $SPNC_DATA/debd/"
+_OWN_FILES = "if you have the files, put them into $SPNC_DATA/debd/"
 
 
 @dataclass(frozen=True, slots=True)
 class DebdEntry:
-    """One of the twenty datasets, and the folder its files are in (None: not all are here)."""
+    """One of the twenty datasets, and the folder with its files (None if one has to be fetched)."""
 
     name: str
     found: Path | None
 
 
-def listing() -> list[DebdEntry]:
-    """All the datasets by name, and where each was found; contents are not checked."""
+def debd_entries() -> list[DebdEntry]:
+    """Return all datasets by name, and where each was found. Contents are not checked."""
     entries = []
     for name in sorted(DEBD_SHA256):
         places = [_locate(name, split) for split in SPLITS]
@@ -48,7 +50,7 @@ def listing() -> list[DebdEntry]:
 
 
 def is_local(name: str) -> bool:
-    """Whether the dataset can be read without a download; True also for an unknown name."""
+    """Whether no download is needed; True also for an unknown name, which `fetch` reports."""
     return name not in DEBD_SHA256 or all(_locate(name, split) for split in SPLITS)
 
 
@@ -60,7 +62,7 @@ def read_debd(
     offline: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, RawTable] | None:
-    """The dataset's train, valid and test tables; None if something was reported."""
+    """Return the train, valid and test tables; None after reporting a problem."""
     contents = fetch(name, sink, span=span, offline=offline, progress=progress)
     if contents is None:
         return None
@@ -81,13 +83,13 @@ def fetch(
     offline: bool = False,
     progress: Progress | None = None,
 ) -> Mapping[str, bytes] | None:
-    """The verified text of the dataset's files by split, downloaded where they are not here.
+    """Return the verified text of a dataset's files by split, downloading those that are not here.
 
-    Reports an unknown name (E301), a failed download (E309) and wrong content (E310), then None.
+    Return None after reporting an unknown name (E301), a failed download (E309) or wrong content
+    (E310).
     """
     if name not in DEBD_SHA256:
-        hint = did_you_mean(f"debd:{name}", [f"debd:{known}" for known in DEBD_SHA256])
-        sink.error("E301", f"there is no dataset `debd:{name}`", span, help=hint)
+        sink.error("E301", f"there is no dataset `debd:{name}`", span, help=_suggestion(name))
         return None
     contents: dict[str, bytes] = {}
     reachable = True
@@ -96,20 +98,20 @@ def fetch(
         if path is not None:
             content = _local(path, name, split, sink, span, progress)
         elif offline:
-            message = f"`{_file_name(name, split)}` is not here, and may not be downloaded"
+            message = f"`{_file_name(name, split)}` is not here, and this command does not download"
             sink.error("E309", message, span, help=_OWN_FILES)
             content = None
         elif reachable:
             content, reachable = _remote(name, split, sink, span, progress)
         else:
-            content = None  # said once: without a server, the next file fails as the last did
+            content = None  # reported for the first file: the server cannot be reached
         if content is not None:
             contents[split] = content
     return contents if len(contents) == len(SPLITS) else None
 
 
 def cache_folder() -> Path:
-    """Where downloaded files are kept: `$SPNC_CACHE/debd`, else in the user's cache folder."""
+    """Return where downloads are stored: `$SPNC_CACHE/debd`, or below the user's cache folder."""
     own = os.environ.get("SPNC_CACHE")
     if own:
         return Path(own) / "debd"
@@ -118,11 +120,19 @@ def cache_folder() -> Path:
     return Path(user_cache_dir("spnc")) / "debd"
 
 
+def _suggestion(name: str) -> str:
+    near = nearest(name, DEBD_SHA256, NAME_SIMILARITY)
+    if near is not None:
+        return f"did you mean `debd:{near}`? `spnc data list` lists all datasets"
+    return f"known after `debd:`: {listed(sorted(DEBD_SHA256), len(DEBD_SHA256))}"
+
+
 def _file_name(name: str, split: str) -> str:
     return f"{name}.{split}.data"
 
 
 def _locate(name: str, split: str) -> Path | None:
+    """Return the file of a split, in the user's data folder or the cache; None if in neither."""
     own = os.environ.get("SPNC_DATA")
     folders = [Path(own) / "debd"] if own else []
     for folder in [*folders, cache_folder()]:
@@ -136,7 +146,7 @@ def _locate(name: str, split: str) -> Path | None:
 def _local(
     path: Path, name: str, split: str, sink: Sink, span: Span | None, progress: Progress | None
 ) -> bytes | None:
-    """The content of a file that is here, if it is the published one."""
+    """Return the content of a local file; None after reporting that it is not the published one."""
     file = path.as_posix()
     try:
         content = read_bytes(path, progress)
@@ -150,7 +160,7 @@ def _local(
     if _is_published(content, name, split):
         return content
     message = f"`{file}` is not the published `{_file_name(name, split)}`: its SHA-256 differs"
-    hint = "delete the file, and it is downloaded again; or give your own file as `source`"
+    hint = "delete the file to have it downloaded again, or give your own file as `source`"
     sink.error("E310", message, span, help=hint, where=file)
     return None
 
@@ -158,7 +168,7 @@ def _local(
 def _remote(
     name: str, split: str, sink: Sink, span: Span | None, progress: Progress | None
 ) -> tuple[bytes | None, bool]:
-    """The downloaded and stored content, if it is right, and whether the server answered."""
+    """Download and store a file. Return its content if right, and whether a server replied."""
     file = _file_name(name, split)
     base = os.environ.get("SPNC_DEBD_URL") or DEBD_URL
     url = f"{base.rstrip('/')}/{name}/{file}"
@@ -177,8 +187,8 @@ def _remote(
     try:
         write_bytes(cache_folder() / file, content)
     except OSError as error:
-        message = f"`{file}` was downloaded, but could not be kept: {error.strerror or error}"
-        hint = "set SPNC_CACHE to a folder that can be written to"
+        message = f"`{file}` was downloaded, but could not be stored: {error.strerror or error}"
+        hint = "set SPNC_CACHE to a writable folder"
         sink.warning("W304", message, span, help=hint, where=cache_folder().as_posix())
     return content, True
 

@@ -1,4 +1,4 @@
-"""Which rows of a table are equal, found by sorting machine words in place of rows."""
+"""Finding equal rows quickly: rows are packed into small integers, and these are sorted."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 _WORD_BITS = 16  # numpy sorts words of this size by counting, in linear time
-_LARGEST = (1 << _WORD_BITS) - 2  # so that one more, for missing values, fits into a word
-_BLOCK_ROWS = 4096  # a copy of so many rows stays in the cache
+_LARGEST = (1 << _WORD_BITS) - 2  # leaves room for one more code, that of missing values
+_BLOCK_ROWS = 4096  # small enough for a copy to stay in the CPU cache
 
 
 def distinct_rows(values: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The first of each set of equal rows, and for every row which of these it is equal to.
+    """Return the index of the first of each set of equal rows, and for every row its set.
 
-    The distinct rows are in lexicographic order. A missing value (NaN) equals itself and comes
-    before all others.
+    The sets are in lexicographic order of their rows. A missing value (NaN) equals itself and
+    comes before all other values.
     """
     words = _packed(values)
-    # The sort is stable, so the first of equal rows remains the first.
+    # lexsort is stable: the first of equal rows stays the first.
     order = np.lexsort(words[::-1])
     begins = np.zeros(len(values), dtype=np.bool_)
     begins[:1] = True
@@ -32,7 +32,7 @@ def distinct_rows(values: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArra
 
 
 def _packed(values: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """Every row as a few whole numbers: rows compare as their numbers do, the first one first."""
+    """Return each row as a few integers, most significant first, that compare as the rows do."""
     rows, width = values.shape
     if rows == 0 or width == 0:
         return [np.zeros(rows, dtype=np.uint8)]
@@ -45,7 +45,7 @@ def _packed(values: NDArray[np.float64]) -> list[NDArray[Any]]:
         while last < width and used + bits[last] <= _WORD_BITS:
             used += bits[last]
             last += 1
-        # Each column moved up past those after it: a product with powers of two, which is exact.
+        # Shift each column left past those after it: an exact product with powers of two.
         after = np.cumsum([0, *bits[last - 1 : first : -1]])[::-1]
         packed = codes[:, first:last] @ np.exp2(after)
         words.append(packed.astype(np.min_scalar_type((1 << used) - 1)))
@@ -54,7 +54,7 @@ def _packed(values: NDArray[np.float64]) -> list[NDArray[Any]]:
 
 
 def _codes(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whole numbers from zero on in the order of the values, column by column, NaN the least."""
+    """Return codes from zero that keep the order of the values in each column; NaN is least."""
     if _are_states(values):
         return values
     absent = np.isnan(values)
@@ -62,7 +62,7 @@ def _codes(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if _are_states(codes):
         codes += ~absent
         return codes
-    # Any other numbers are counted through in their order.
+    # Any other numbers are replaced by their ranks.
     for column in range(values.shape[1]):
         present = ~absent[:, column]
         _, ranks = np.unique(values[present, column], return_inverse=True)
@@ -71,7 +71,7 @@ def _codes(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _are_states(values: NDArray[np.float64]) -> bool:
-    """Whether all are small whole numbers; also False if one is NaN."""
+    """Whether all values are small whole numbers; False if one is NaN."""
     blocks = (values[i : i + _BLOCK_ROWS] for i in range(0, len(values), _BLOCK_ROWS))
     return all(
         bool(b.min() >= 0 and b.max() <= _LARGEST and (np.floor(b) == b).all()) for b in blocks

@@ -1,4 +1,4 @@
-"""Fetching a file over HTTP, and storing it so that a half-written file is never seen."""
+"""Downloading over HTTP."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import urllib.request
 
 from spnc.common.observer import Progress
 
-_CHUNK = 1 << 16
+_CHUNK_BYTES = 1 << 16
 _TIMEOUT_SECONDS = 30.0
 
 
 class DownloadError(Exception):
-    """Why a download failed; `reached` says whether the server answered at all."""
+    """A download failed; `reached` says whether the server replied at all."""
 
     def __init__(self, reason: str, *, reached: bool) -> None:
         super().__init__(reason)
@@ -21,21 +21,21 @@ class DownloadError(Exception):
 
 
 def download(url: str, label: str, progress: Progress | None = None) -> bytes:
-    """The content at `url`. Raises `DownloadError`."""
+    """Return the content at `url`, reporting progress under `label`. Raises `DownloadError`."""
     parts: list[bytes] = []
     done = 0
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as answer:
-            length = answer.headers.get("Content-Length") or ""
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
+            length = response.headers.get("Content-Length") or ""
             total = int(length) if length.isdecimal() else None
-            while part := answer.read(_CHUNK):
+            while part := response.read(_CHUNK_BYTES):
                 parts.append(part)
                 done += len(part)
                 if progress is not None:
                     progress(label, done, total)
     except urllib.error.HTTPError as error:
         error.close()
-        reason = f"the server answered {error.code} {error.reason}"
+        reason = f"the server replied {error.code} {error.reason}"
         raise DownloadError(reason, reached=True) from None
     except urllib.error.URLError as error:
         raise DownloadError(str(error.reason), reached=False) from error

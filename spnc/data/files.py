@@ -1,4 +1,4 @@
-"""Data files: found, read, decompressed, and given to the reader of their type."""
+"""Reading a data file: decompress it, and pass it to the reader for its type."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spnc.common.observer import Progress
-from spnc.data.arrays import WHOLE, parse_npy, parse_npz
-from spnc.data.options import MISSING
-from spnc.data.raw import FileReport, Header, RawTable
-from spnc.data.text import parse_text
+from spnc.data.array_files import parse_npy, parse_npz
+from spnc.data.dataset import UNSPLIT
+from spnc.data.file_report import FileReport
+from spnc.data.options import MISSING, Header
+from spnc.data.raw_table import RawTable
+from spnc.data.text_tables import parse_text
 from spnc.diagnostics import Sink, Span, nearest
 
-# The delimiter of each text type; None where it is found from the first lines.
+# The delimiter of each text type; None: found from the first lines.
 TEXT_TYPES: dict[str, str | None] = {".csv": None, ".tsv": "\t", ".data": None, ".txt": None}
 ARRAY_TYPES = {".npy": parse_npy, ".npz": parse_npz}
 SUPPORTED = (*TEXT_TYPES, *ARRAY_TYPES)
-_CHUNK = 1 << 20
+_CHUNK_BYTES = 1 << 20  # read between two reports of progress
 
 
 def read_file(
@@ -31,10 +33,11 @@ def read_file(
     progress: Progress | None = None,
     help: str | None = None,
 ) -> dict[str, RawTable] | None:
-    """The tables in a file by split, "all" if it has no splits; None if none could be read.
+    """Return the tables in a file by split, "all" if it has no splits; None if none could be read.
 
-    Everything wrong is reported; a table that came out of it all the same is not `sound`.
-    `span` is where the file was named; problems inside the file say the file and the line.
+    All problems are reported; a table that could be read in spite of them is not `sound`. `span`
+    is where a spec names the file; problems inside the file are reported with file and line.
+    `help` replaces the advice about a file that cannot be opened.
     """
     file = path.as_posix()
     data = _bytes(path, sink, span, progress, help)
@@ -42,8 +45,8 @@ def read_file(
         return None
     kind, compressed = file_type(path)
     if kind not in SUPPORTED:
-        message = f"spnc cannot read this type of file: `{path.name}`"
-        hint = f"supported: {', '.join(SUPPORTED)}, and each of them with .gz"
+        message = f"spnc cannot read files of this type: `{path.name}`"
+        hint = f"supported: {', '.join(SUPPORTED)}, each also with .gz"
         sink.error("E312", message, span, help=hint, where=file)
         return None
     with FileReport(sink, file) as report:
@@ -55,11 +58,11 @@ def read_file(
             return ARRAY_TYPES[kind](data, report)
         delimiter = TEXT_TYPES[kind]
         table = parse_text(data, report, delimiter=delimiter, header=header, missing=missing)
-        return None if table is None else {WHOLE: table}
+        return None if table is None else {UNSPLIT: table}
 
 
 def file_type(path: Path) -> tuple[str, bool]:
-    """The ending that says what is in a file, such as ".csv", and whether it is compressed."""
+    """Return the suffix that tells a file's type, such as ".csv", and whether it is compressed."""
     suffixes = [s.lower() for s in path.suffixes]
     compressed = suffixes[-1:] == [".gz"]
     kind = (suffixes[:-1] if compressed else suffixes)[-1:]
@@ -67,12 +70,12 @@ def file_type(path: Path) -> tuple[str, bool]:
 
 
 def read_bytes(path: Path, progress: Progress | None = None) -> bytes:
-    """The content of a file, telling how far the reading is. Raises OSError."""
+    """Return the content of a file, reporting progress. Raises OSError."""
     total = path.stat().st_size
     parts: list[bytes] = []
     done = 0
     with path.open("rb") as stream:
-        while part := stream.read(_CHUNK):
+        while part := stream.read(_CHUNK_BYTES):
             parts.append(part)
             done += len(part)
             if progress is not None:
@@ -83,6 +86,7 @@ def read_bytes(path: Path, progress: Progress | None = None) -> bytes:
 def _bytes(
     path: Path, sink: Sink, span: Span | None, progress: Progress | None, help: str | None
 ) -> bytes | None:
+    """Return the content of a file; None after reporting why it cannot be read."""
     file = path.as_posix()
     try:
         if path.is_dir():
@@ -101,7 +105,7 @@ def _bytes(
 
 
 def _nearby(path: Path) -> str | None:
-    """A hint: the most similar file name in the folder, or that there is no such folder."""
+    """Return a hint: the most similar file name in the folder, or that there is no such folder."""
     folder = path.parent
     try:
         names = [p.name for p in folder.iterdir()]
@@ -112,16 +116,17 @@ def _nearby(path: Path) -> str | None:
 
 
 def _decompressed(data: bytes, report: FileReport) -> bytes | None:
+    """Return the content of gzip data; None after reporting why it cannot be decompressed."""
     if not data:
         report.error_empty()
         return None
     try:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
-        reason, hint = "its content is damaged", "copy or download the file again"
+        reason, hint = "the content is damaged", "copy or download the file again"
         if not data.startswith(b"\x1f\x8b"):
-            reason = "it does not begin as one"
-            hint = "if it is not compressed, take `.gz` off its name"
+            reason = "it does not begin like one"
+            hint = "if it is not compressed, remove `.gz` from its name"
         elif isinstance(error, EOFError):
             reason = "it ends too early"
         report.error("E315", f"this is not a readable gzip file: {reason}", help=hint)

@@ -1,4 +1,4 @@
-"""Loading a dataset: from a spec's options, or from one source on the command line."""
+"""Loading a dataset: from the options of a spec, or from one source on the command line."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.observer import Progress
-from spnc.data.arrays import WHOLE
-from spnc.data.columns import typed_columns, warn_of_dull_columns
-from spnc.data.dataset import SPLITS, Column, Dataset, Table
+from spnc.data.column_kinds import typed_columns, warn_of_uninformative_columns
+from spnc.data.dataset import SPLITS, UNSPLIT, Column, Dataset, Table
 from spnc.data.debd import is_local
 from spnc.data.files import read_file
-from spnc.data.options import MISSING, DataOptions
-from spnc.data.raw import Header, RawTable
-from spnc.data.sources import SCHEMES, Found, file_path, read_tables, split_scheme
+from spnc.data.options import MISSING, DataOptions, Header
+from spnc.data.raw_table import RawTable
+from spnc.data.sources import SCHEMES, SourceTables, file_path, read_tables, split_scheme
 from spnc.diagnostics import Sink
-
-__all__ = ["Progress", "is_available", "load", "load_table"]
 
 
 def load(
-    options: DataOptions, sink: Sink, *, offline: bool = False, progress: Progress | None = None
+    options: DataOptions,
+    sink: Sink,
+    *,
+    offline: bool = False,
+    progress: Progress | None = None,
+    default_split: tuple[float, float, float] | None = None,
 ) -> Dataset | None:
-    """The dataset that a spec's options describe; None if an error was reported.
+    """Return the dataset that a spec describes; None after reporting an error.
 
-    With `offline`, data that would have to be downloaded is an error (E309).
+    With `offline`, data that would have to be downloaded is an error (E309). If neither
+    the options nor the data say how rows are split, `default_split` applies; `Dataset.cut` says
+    whether rows were split by fractions.
     """
     if options.source is None:
         found = _load_files(options, sink, progress)
@@ -50,13 +54,14 @@ def load(
         message = f"`split` has no effect: `{options.source}` has its own splits"
         sink.warning("W303", message, options.span_of("split"))
     tables = _as_tables(found)
+    split = options.split if options.split is not None else default_split
     if not found.has_splits:
-        parts = _split(tables[WHOLE], options, sink)
+        parts = _split(tables[UNSPLIT], split, options, sink)
         if parts is None:
             return None
         tables = parts
     _warn(found, tables, columns, sink)
-    cut = not found.has_splits and options.split is not None
+    cut = not found.has_splits and split is not None
     return Dataset(found.name, columns, tables, cut)
 
 
@@ -70,11 +75,10 @@ def load_table(
     offline: bool = False,
     progress: Progress | None = None,
 ) -> Dataset | None:
-    """The data that a command line names; None if an error was reported.
+    """Return the data that a command line names; None after reporting an error.
 
-    A source without splits of its own becomes the split "all". With `columns`, those of a model,
-    the data must have the same columns (E307) and only their states (E308); otherwise the
-    columns are inferred.
+    A source without splits becomes the split "all". With `columns`, those of a model, the data
+    must have these columns (E307) and only their states (E308); otherwise columns are inferred.
     """
     found = read_tables(
         source, sink, header=header, missing=missing, offline=offline, progress=progress
@@ -85,13 +89,13 @@ def load_table(
     if typed is None:
         return None
     tables = _as_tables(found)
-    if columns is None:  # data to evaluate may well have constant columns
+    if columns is None:  # a few rows to evaluate may have constant columns
         _warn(found, tables, typed, sink)
     return Dataset(found.name, typed, tables)
 
 
 def is_available(options: DataOptions) -> bool:
-    """Whether `load` would need no download."""
+    """Whether `load` needs no download."""
     if options.source is None:
         return True
     match split_scheme(options.source, options.base("source")):
@@ -100,13 +104,13 @@ def is_available(options: DataOptions) -> bool:
     return True
 
 
-def _as_tables(found: Found) -> dict[str, Table]:
-    # Adding zero makes -0 (a legal way to write zero) the same bits as 0, for the digest.
+def _as_tables(found: SourceTables) -> dict[str, Table]:
+    # Adding zero turns -0 into 0: equal values must have equal bits in the digest.
     return {name: Table(raw.values + 0.0) for name, raw in found.tables.items()}
 
 
-def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> Found | None:
-    """The tables of the files in `train`, `valid` and `test`, the problems of all reported."""
+def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> SourceTables | None:
+    """Return the tables in the files `train`, `valid` and `test`; report the problems of all."""
     tables: dict[str, RawTable] = {}
     name, complete = "", True
     for field in SPLITS:
@@ -123,60 +127,62 @@ def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> 
             header=options.header,
             missing=options.missing,
             progress=progress,
-            help="a dataset by name goes into `source`"
-            if scheme and scheme[0] in SCHEMES
-            else None,
+            help="a named dataset goes into `source`" if scheme and scheme[0] in SCHEMES else None,
         )
-        if read is not None and WHOLE not in read:
-            message = f"a file for `{field}` holds one array, but this one holds several"
-            hint = "give the file as `source`, and its arrays are the splits"
+        if read is not None and UNSPLIT not in read:
+            message = f"a file for `{field}` must hold one array, but this one holds several"
+            hint = "give the file as `source`: its arrays are then the splits"
             sink.error("E311", message, help=hint, where=path.as_posix())
             read = None
         if read is None:
             complete = False
         else:
-            tables[field] = read[WHOLE]
+            tables[field] = read[UNSPLIT]
     if not tables and complete:
         sink.error("E302", "no data is given", options.span_of(""), help="set `source` or `train`")
         return None
     if not complete:
-        if tables:  # the other files may have problems too, and all are to be told
+        if tables:  # report the problems of the other files as well
             typed_columns(tables, sink)
         return None
-    return Found(name, tables)
+    return SourceTables(name, tables)
 
 
-def _split(whole: Table, options: DataOptions, sink: Sink) -> dict[str, Table] | None:
-    """The rows shuffled and cut by the fractions; without fractions all are for training."""
-    if options.split is None:
+def _split(
+    whole: Table, split: tuple[float, ...] | None, options: DataOptions, sink: Sink
+) -> dict[str, Table] | None:
+    """Shuffle the rows and split them by the fractions; without fractions all are for training."""
+    if split is None:
         return {"train": whole}
-    parts = split_rows(options.split, options.split_seed, whole.rows)
+    parts = split_rows(split, options.split_seed, whole.rows)
     tables: dict[str, Table] = {}
     complete = True
-    for name, fraction, rows in zip(SPLITS, options.split, parts, strict=True):
+    for name, fraction, rows in zip(SPLITS, split, parts, strict=True):
         if fraction == 0:
             continue
         tables[name] = Table(whole.values[rows])
         if len(rows) == 0:
             complete = False
             message = f"the {name} split gets no rows: {fraction:g} of {whole.rows:,}"
-            hint = "give it a larger fraction, or 0 to leave it out"
+            hint = "give this split a larger fraction, or 0 to leave it out"
             sink.error("E306", message, options.span_of("split"), help=hint)
     return tables if complete else None
 
 
 def split_rows(fractions: Sequence[float], split_seed: int, rows: int) -> list[NDArray[np.int64]]:
-    """Which of so many rows, counted from zero, a fractional split gives to each part."""
+    """Return the row indices of each part of a split by fractions."""
     seed = np.random.SeedSequence(split_seed)
     order = np.random.default_rng(seed).permutation(rows)
     bounds = np.rint(np.cumsum(fractions) * rows).astype(int).clip(0, rows)
     return np.split(order, bounds[:-1])
 
 
-def _warn(found: Found, tables: Mapping[str, Table], columns: Sequence[Column], sink: Sink) -> None:
-    """Warn about the columns of the rows to train on, if the user can change them."""
-    name = "train" if "train" in tables else WHOLE
+def _warn(
+    found: SourceTables, tables: Mapping[str, Table], columns: Sequence[Column], sink: Sink
+) -> None:
+    """Warn about uninformative columns in the training rows, unless the data is published."""
+    name = "train" if "train" in tables else UNSPLIT
     if found.published or name not in tables:
         return
-    raw = found.tables.get(name) or found.tables[WHOLE]
-    warn_of_dull_columns(tables[name].values, columns, sink, where=raw.file)
+    raw = found.tables.get(name) or found.tables[UNSPLIT]
+    warn_of_uninformative_columns(tables[name].values, columns, sink, where=raw.file)

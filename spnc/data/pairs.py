@@ -1,4 +1,4 @@
-"""How often the states of every two columns come together, and their mutual information."""
+"""Joint counts of the states of every pair of columns, and their mutual information."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Column, Table
 
 _EXACT = 2.0**24  # whole numbers up to here, and their sums, are exact in single precision
-_BLOCK = 16  # columns
+_BLOCK = 16  # columns at a time, so that intermediate arrays stay in the CPU cache
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """For every two columns, how often each two of their states come together.
+    """Joint counts of the states of every pair of columns.
 
-    The states of all columns stand one after another, those of column i from `offsets[i]` on;
-    `counts[a, b]` is the weight of the rows with state a of one column and b of another. A row
-    counts for the pairs that it has both values of.
+    The states of all columns are numbered consecutively, those of column i from `offsets[i]` on;
+    `counts[a, b]` is the total weight of the rows that have both states a and b. A row counts for
+    those pairs of columns of which it has both values.
     """
 
-    offsets: Ints  # with the end of the last column
+    offsets: Ints  # one per column, and the end of the last
     counts: Floats
 
     def __add__(self, other: PairCounts) -> PairCounts:
-        """The counts of both sets of rows together."""
+        """Return the counts of both sets of rows together."""
         return PairCounts(self.offsets, self.counts + other.counts)
 
     def between(self, i: int, j: int) -> Floats:
-        """The counts of two columns, `[state of i, state of j]`."""
+        """Return the counts of two columns, `[state of i, state of j]`."""
         own, other = (slice(self.offsets[k], self.offsets[k + 1]) for k in (i, j))
         return self.counts[own, other]
 
     def probabilities(self, alpha: float) -> Floats:
-        """The same as probabilities, each pair's adding up to one; `alpha` rows more for each.
+        """Return joint probabilities per pair of columns, with `alpha` added to every count.
 
-        Where nothing was counted and nothing is added, both columns are uniform.
+        A pair without any weight gets a uniform distribution.
         """
         starts, sizes = self.offsets[:-1], np.diff(self.offsets)
         totals = np.add.reduceat(np.add.reduceat(self.counts, starts, 0), starts, 1)
@@ -52,11 +52,12 @@ class PairCounts:
 
 
 def pair_counts(columns: Sequence[Column], table: Table) -> PairCounts:
-    """Every pair of columns counted at once, as a product of matrices.
+    """Count every pair of columns at once, as a matrix product.
 
-    Where rows count as whole numbers, the first state of a column without gaps is what the others
-    leave: of binary columns a quarter of the products is enough, and sums are exact in any order
-    and, if they are not too large, in single precision.
+    If all weights are whole numbers, the counts of the first state of a column without missing
+    cells are computed from those of its other states: for binary columns a quarter of the
+    products suffices. Sums of whole numbers are exact in any order and, if small enough, in
+    single precision.
     """
     offsets = np.concatenate([[0], np.cumsum([column.states for column in columns])])
     counts = np.zeros((offsets[-1], offsets[-1]))
@@ -77,7 +78,7 @@ def pair_counts(columns: Sequence[Column], table: Table) -> PairCounts:
 
 
 def _complete(table: Table) -> NDArray[np.bool_]:
-    """Which columns have no gaps."""
+    """Return which columns have no missing cells."""
     found = np.ones(table.values.shape[1], dtype=np.bool_)
     for piece in table.pieces():
         found &= ~np.isnan(piece.values).any(axis=0)
@@ -85,18 +86,18 @@ def _complete(table: Table) -> NDArray[np.bool_]:
 
 
 def _fill_in(counts: Floats, implied: Ints, counted: Ints, owners: Any, total: float) -> None:
-    """The counts of each complete column's first state: all rows, less those of the others."""
+    """Fill in the counts of each complete column's first state: all rows minus the other states."""
     others = counted[np.isin(owners[counted], owners[implied])]
     starts = np.searchsorted(owners[others], owners[implied])
     ends = np.searchsorted(owners[others], owners[implied], side="right")
 
     def left_over(of: Floats, whole: Any) -> Floats:
-        """`whole` less the sums over each column's other states, `of` having a row for each."""
+        """Return `whole` minus the sums over each column's other states, which are rows of `of`."""
         running = np.concatenate([np.zeros((1, of.shape[1])), np.cumsum(of, axis=0)])
         found: Floats = whole - (running[ends] - running[starts])
         return found
 
-    own = np.diag(counts)[counted]  # how often each state comes at all
+    own = np.diag(counts)[counted]  # the total weight of each state
     rest = left_over(counts[np.ix_(others, counted)], own[None, :])
     counts[np.ix_(implied, counted)] = rest
     counts[np.ix_(counted, implied)] = rest.T
@@ -105,19 +106,19 @@ def _fill_in(counts: Floats, implied: Ints, counted: Ints, owners: Any, total: f
 
 
 def mutual_information(pairs: PairCounts, alpha: float = 0.0) -> Floats:
-    """The mutual information of every two columns, in nats; zero on the diagonal.
+    """Return the mutual information of every pair of columns in nats; zero on the diagonal.
 
-    `alpha` pseudo-rows are added to every cell of every pair's table.
+    `alpha` is added to every count.
     """
     return information(pairs.probabilities(alpha), pairs.offsets)
 
 
 def information(joint: Floats, offsets: Ints) -> Floats:
-    """The same from every pair's joint probabilities, laid out as `PairCounts` lays out counts."""
+    """Return the mutual information from joint probabilities in the layout of `PairCounts`."""
     starts, sizes = offsets[:-1], np.diff(offsets)
     own, others = np.add.reduceat(joint, starts, 1), np.add.reduceat(joint, starts, 0)
     found: Floats = np.empty((len(sizes), len(sizes)))
-    for first in range(0, len(sizes), _BLOCK):  # what is worked on stays in the cache
+    for first in range(0, len(sizes), _BLOCK):
         part = slice(first, first + _BLOCK)
         begin, end = offsets[first], offsets[min(first + _BLOCK, len(sizes))]
         block = joint[begin:end]
@@ -132,5 +133,5 @@ def information(joint: Floats, offsets: Ints) -> Floats:
 
 
 def _spread(blocks: NDArray[Any], sizes: Ints) -> NDArray[Any]:
-    """A number for each pair of columns, put at each pair of their states."""
+    """Repeat a value per pair of columns for every pair of their states."""
     return np.repeat(np.repeat(blocks, sizes, axis=0), sizes, axis=1)

@@ -1,8 +1,8 @@
-"""Files read a piece at a time, so that the memory in use does not grow with the rows.
+"""Reading a file piece by piece, so that memory does not grow with the number of rows.
 
-This is the way for files in which all is well. A piece cannot tell everything about a file with
-problems (how wide most rows are, how many more cells of a column are wrong), so at the first sign
-of one these readers give up, and the readers of whole files say all that there is to say.
+These readers handle files without problems. Messages about a problem need the whole file (how
+wide most rows are, how many more cells of a column are wrong), so at the first sign of a problem
+they raise `PiecewiseError`, and `stream` falls back on the readers of whole files.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ import numpy as np
 from numpy.lib import format as npy
 
 from spnc.common.observer import Progress
-from spnc.data.arrays import WHOLE
-from spnc.data.cells import ends_inside_a_cell, records
-from spnc.data.columns import typed_columns
-from spnc.data.dataset import PIECE_CELLS, Column, Table
+from spnc.data.column_kinds import typed_columns
+from spnc.data.dataset import PIECE_CELLS, UNSPLIT, Column, Table
+from spnc.data.file_report import FileReport
 from spnc.data.files import TEXT_TYPES, file_type
-from spnc.data.raw import FileReport, Header, RawTable
-from spnc.data.text import (
+from spnc.data.options import Header
+from spnc.data.raw_table import RawTable
+from spnc.data.text_cells import ends_inside_a_cell, records
+from spnc.data.text_tables import (
     BYTE_ORDER_MARK,
     SNIFFED_BYTES,
     found_delimiter,
@@ -35,11 +36,11 @@ from spnc.data.text import (
 )
 from spnc.diagnostics import Sink
 
-PIECE_BYTES = 1 << 22  # of text, at least two for every cell
+PIECE_BYTES = 1 << 22  # of text; a cell takes at least two bytes, so this is about PIECE_CELLS
 
 
 class PiecewiseError(Exception):
-    """The file, or what is left of it, has to be read as a whole."""
+    """The file has to be read as a whole."""
 
 
 def read_pieces(
@@ -50,13 +51,13 @@ def read_pieces(
     missing: Sequence[str],
     progress: Progress | None,
 ) -> Iterator[Table]:
-    """The rows of a file without splits, in order. Raises `PiecewiseError`, also half-way.
+    """Yield the rows of a file without splits, in order. May raise `PiecewiseError` at any piece.
 
-    `columns` are those that the rows must have. Progress is told in bytes of the file, a piece
-    when it has been worked on.
+    `columns` are those that the rows must have. Progress counts bytes of the file; a piece is
+    counted when the next one is requested.
     """
     kind, compressed = file_type(path)
-    if not path.is_file():  # a pipe, say, which cannot be read again
+    if not path.is_file():  # for example a pipe, which cannot be read twice
         raise PiecewiseError
     done = 0
     try:
@@ -72,7 +73,7 @@ def read_pieces(
             else:
                 raise PiecewiseError
             for raw in tables:
-                if typed_columns({WHOLE: raw}, Sink(), columns) is None:
+                if typed_columns({UNSPLIT: raw}, Sink(), columns) is None:
                     raise PiecewiseError
                 yield Table(raw.values + 0.0)
                 done += raw.rows
@@ -85,17 +86,17 @@ def read_pieces(
 def _text(
     stream: BufferedIOBase, delimiter: str | None, header: Header, missing: Sequence[str]
 ) -> Iterator[RawTable]:
-    """The tables in the pieces of a text, the names of the columns in the first one only."""
-    blank = b" \n" if delimiter == "\t" else None  # as for whole files
+    """Yield the table in each piece of a text; only the first one may have column names."""
+    blank = b" \n" if delimiter == "\t" else None  # as in parse_text
     if delimiter is None:
-        # Line ends of two bytes become one, and as many as for a whole file must remain.
+        # Line ends of two bytes shrink to one; as much text as for a whole file must remain.
         start = stream.read(2 * SNIFFED_BYTES + len(BYTE_ORDER_MARK))
         delimiter = found_delimiter(with_plain_line_ends(start.removeprefix(BYTE_ORDER_MARK)))
         stream.seek(0)
     for position, data in enumerate(_whole_rows(stream, delimiter)):
         if position == 0 and not data.strip(blank):
             raise PiecewiseError
-        # Blank lines alone, at the end of the file for example, are nothing wrong.
+        # A piece of blank lines, for example at the end of the file, is no problem.
         if not data.strip() and not any(records(data.decode(), delimiter)):
             continue
         report = FileReport(Sink(), "")
@@ -106,19 +107,19 @@ def _text(
 
 
 def _whole_rows(stream: BufferedIOBase, delimiter: str) -> Iterator[bytes]:
-    """A text in pieces that end where a row ends; all line ends are plain."""
+    """Yield a text in pieces that end at the end of a row, with `\\n` as the only line end."""
     data = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
     size = PIECE_BYTES
     while True:
         more = stream.read(size)
         data += more
-        # The second byte of a line end may still come.
+        # A `\r` at the end may be the first byte of a `\r\n`.
         open_end = b"\r" if more and data.endswith(b"\r") else b""
         data = with_plain_line_ends(data[: len(data) - len(open_end)])
         end = data.rfind(b"\n") + 1 if more else len(data)
         if more and (end == 0 or _is_cut(data[:end], delimiter)):
             data += open_end
-            size = max(size, len(data))  # twice as much each time, or long cells take forever
+            size = max(size, len(data))  # doubling keeps the total cost linear
             continue
         if end:
             yield data[:end]
@@ -129,11 +130,12 @@ def _whole_rows(stream: BufferedIOBase, delimiter: str) -> Iterator[bytes]:
 
 
 def _is_cut(data: bytes, delimiter: str) -> bool:
+    """Whether a piece ends inside a quoted cell."""
     return b'"' in data and ends_inside_a_cell(data.decode(errors="replace"), delimiter)
 
 
 def _array(stream: BufferedIOBase, width: int) -> Iterator[RawTable]:
-    """The rows of an NPY file, if they lie in it one after another."""
+    """Yield the rows of an NPY file that is stored row by row."""
     rows, dtype = _layout(stream, width)
     step = max(1, PIECE_CELLS // width)
     for begin in range(0, rows, step):
@@ -141,16 +143,16 @@ def _array(stream: BufferedIOBase, width: int) -> Iterator[RawTable]:
         data = stream.read(count * width * dtype.itemsize)
         if len(data) < count * width * dtype.itemsize:
             raise PiecewiseError
-        with np.errstate(over="ignore"):  # an infinity will be reported as such
+        with np.errstate(over="ignore"):  # an infinity is reported later
             values = np.frombuffer(data, dtype).reshape(count, width).astype(np.float64)
         yield RawTable("", values)
 
 
 def _layout(stream: BufferedIOBase, width: int) -> tuple[int, np.dtype[Any]]:
-    """The number of rows and the type of the cells, from the head of an NPY file."""
+    """Return the number of rows and the type of the cells, from the header of an NPY file."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy remarks on headers written by Python 2
+            warnings.simplefilter("ignore")  # numpy warns of headers written by Python 2
             version = npy.read_magic(stream)
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, by_column, dtype = read(stream)

@@ -1,4 +1,4 @@
-"""What a `source` text names: a built-in dataset, one of the public collection, or a file."""
+"""Reading what a `source` names: a built-in dataset, a public one, or a file."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spnc.common.observer import Progress
-from spnc.data.arrays import WHOLE
-from spnc.data.builtin import BUILTINS
+from spnc.data.builtin import read_builtin
+from spnc.data.dataset import UNSPLIT
 from spnc.data.debd import read_debd
 from spnc.data.files import read_file
-from spnc.data.options import MISSING
-from spnc.data.raw import Header, RawTable
-from spnc.diagnostics import Sink, Span, did_you_mean, nearest
+from spnc.data.options import MISSING, Header
+from spnc.data.raw_table import RawTable
+from spnc.diagnostics import Sink, Span, nearest
 
 SCHEMES = ("builtin", "debd")
-# At least two characters, so that a Windows drive is not a scheme.
+# A scheme has at least two characters: one letter is a Windows drive.
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+._-]+):(?P<name>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SourceTables:
     """The tables of a source by split, "all" if it has no splits of its own.
 
-    `published` marks data that comes as it is: no use in warning the user about its columns.
+    `published` marks data that the user cannot change, so that warnings about it are pointless.
     """
 
     name: str
@@ -35,11 +35,11 @@ class Found:
     @property
     def has_splits(self) -> bool:
         """Whether the source itself says which rows are for training."""
-        return WHOLE not in self.tables
+        return UNSPLIT not in self.tables
 
 
 def split_scheme(source: str, base: Path) -> tuple[str, str] | None:
-    """`scheme:name` as a pair; None if the source is a file, also one with a colon in its name."""
+    """Split `scheme:name` into a pair; None for a file, even one with a colon in its name."""
     match = _SCHEME.fullmatch(source)
     if match is None or file_path(source, base).exists():
         return None
@@ -47,7 +47,7 @@ def split_scheme(source: str, base: Path) -> tuple[str, str] | None:
 
 
 def file_path(source: str, base: Path) -> Path:
-    """The file that `source` names: relative to `base`, `~` being the home folder."""
+    """Return the file that `source` names, relative to `base`; `~` is the home folder."""
     if source.startswith("~"):
         return base / Path(source).expanduser()
     return base / source
@@ -63,26 +63,23 @@ def read_tables(
     missing: Sequence[str] = MISSING,
     offline: bool = False,
     progress: Progress | None = None,
-) -> Found | None:
-    """The tables that `source` names; None if something was reported."""
+) -> SourceTables | None:
+    """Return the tables that `source` names; None after reporting a problem."""
     pair = split_scheme(source, base)
     if pair is None:
         path = file_path(source, base)
         tables = read_file(path, sink, span=span, header=header, missing=missing, progress=progress)
-        return None if tables is None else Found(path.name, tables)
+        return None if tables is None else SourceTables(path.name, tables)
     scheme, name = pair
-    if scheme == "debd":
-        tables = read_debd(name, sink, span=span, offline=offline, progress=progress)
-        return None if tables is None else Found(source, tables, published=True)
     if scheme == "builtin":
-        if name in BUILTINS:
-            return Found(source, {WHOLE: BUILTINS[name].table()}, published=True)
-        hint = did_you_mean(source, [f"builtin:{known}" for known in BUILTINS])
-        sink.error("E301", f"there is no dataset `{source}`", span, help=hint)
+        tables = read_builtin(name, sink, span=span)
+    elif scheme == "debd":
+        tables = read_debd(name, sink, span=span, offline=offline, progress=progress)
+    else:
+        near = nearest(scheme, SCHEMES)
+        hint = "give a file, `builtin:NAME` or `debd:NAME`"
+        if near is not None:
+            hint = f"did you mean `{near}:{name}`?"
+        sink.error("E317", f"`{scheme}:` is not a kind of data source", span, help=hint)
         return None
-    near = nearest(scheme, SCHEMES)
-    hint = "give a file, `builtin:NAME` or `debd:NAME`"
-    if near is not None:
-        hint = f"did you mean `{near}:{name}`?"
-    sink.error("E317", f"`{scheme}:` is not a kind of data source", span, help=hint)
-    return None
+    return None if tables is None else SourceTables(source, tables, published=True)

@@ -1,4 +1,4 @@
-"""Data to evaluate, a piece at a time: only what a computation looks at is in memory."""
+"""Reading data for evaluation piece by piece, so that only one piece is in memory."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spnc.common.observer import Progress
-from spnc.data.arrays import WHOLE
-from spnc.data.dataset import Column, Table
+from spnc.data.dataset import UNSPLIT, Column, Table
 from spnc.data.load import load_table
-from spnc.data.options import MISSING
+from spnc.data.options import MISSING, Header
 from spnc.data.pieces import PiecewiseError, read_pieces
-from spnc.data.raw import Header
 from spnc.data.sources import file_path, split_scheme
 from spnc.diagnostics import Sink
 
@@ -26,11 +24,11 @@ def stream_table(
     offline: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, Table]]:
-    """The rows of `load_table` in order, as pieces with the name of their split.
+    """Yield the rows of `load_table` in order, in pieces, each with the name of its split.
 
-    A text or NPY file is read as the pieces are asked for. If there is a problem in it, the
-    pieces before it have been given out when all the problems are reported and the pieces end.
-    Anything else, and a file that is special in some way, is read into memory first.
+    A text or NPY file is read as pieces are requested. If there is a problem in the file, the
+    pieces before it are yielded, then all problems are reported and the iteration ends. Other
+    sources are read into memory first, and so are files that cannot be read in pieces.
     """
     done = 0
     if split_scheme(source, Path()) is None:
@@ -40,7 +38,7 @@ def stream_table(
                 path, columns, header=header, missing=missing, progress=progress
             ):
                 done += table.rows
-                yield WHOLE, table
+                yield UNSPLIT, table
             if done:
                 return
         except PiecewiseError:

@@ -1,4 +1,4 @@
-"""A dataset at a glance: its splits, and each column's type, missing cells and mean."""
+"""Facts about a dataset: its splits, and each column's kind, missing cells and mean."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spnc.data.dataset import Dataset
 
 
 def summarise(dataset: Dataset) -> dict[str, Any]:
-    """Plain facts about splits and columns, over all splits together."""
+    """Return facts for `spnc data show`; those about columns are over all splits together."""
     values = np.concatenate([t.values for t in dataset.splits.values()])
     missing = np.isnan(values)
     present = (~missing).sum(axis=0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spnc.common.deadline import NEVER, Deadline
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress, silent
 from spnc.common.rng import random_stream
@@ -31,8 +32,12 @@ def grow(
     seed: int,
     sink: Sink,
     progress: Progress = silent,
+    deadline: Deadline = NEVER,
 ) -> Forest:
-    """Learn every component into one graph. Each has a random stream of its own."""
+    """Learn every component into one graph, each with its own random stream.
+
+    Components whose learner reported a problem are left out.
+    """
     builder = Builder(dataset.columns)
     table = dataset.by_columns
     roots: list[int] = []
@@ -41,12 +46,13 @@ def grow(
     for component in components:
         name = component.learner.plugin_name
         for _ in range(component.count):
+            deadline.check()
             progress("components", index, total)
             where = partial(component.span_of, "learner")
             builder.origin = Origin(f"component {index + 1}, {name}", where)
             task = LearningTask(
                 dataset.columns,
-                _drawn_again(table, random_stream(seed, "bootstrap", index))
+                _bootstrap_sample(table, random_stream(seed, "bootstrap", index))
                 if component.bootstrap
                 else table,
                 smoothing,
@@ -55,24 +61,25 @@ def grow(
                 sink,
                 dataset.splits.get("valid"),
                 progress,
+                deadline,
             )
             root = component.learner.learn(task)
             index += 1
             if root is None:
-                break  # its problem was reported once; the next copy would only repeat it
+                break  # the next copy would only report the same problem again
             roots.append(root)
     progress("components", total, total)
     return Forest(builder, tuple(roots))
 
 
-def _drawn_again(table: Table, rng: np.random.Generator) -> Table:
-    """As many rows, drawn with replacement: the sample that bagging gives a component."""
+def _bootstrap_sample(table: Table, rng: np.random.Generator) -> Table:
+    """Draw as many rows with replacement (bagging)."""
     rows = np.sort(rng.integers(table.rows, size=table.rows))
     return Table(np.asfortranarray(table.values[rows]), table.weights[rows])
 
 
-def crown(forest: Forest) -> Graph:
-    """The forest's graph with a sum over all components on top, each weighted 1/n."""
+def add_top_sum(forest: Forest) -> Graph:
+    """Add a sum over all components, each weighted 1/n, as the root. Return the graph."""
     builder, roots = forest.builder, forest.roots
     builder.origin = Origin("the sum over the forest's components")
     share = 1.0 / len(roots)

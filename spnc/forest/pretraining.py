@@ -1,4 +1,8 @@
-"""Some EM on a forest that is still to be linked, so that its nodes are worth judging."""
+"""Pretraining: a few iterations of EM on a forest before links are judged.
+
+The nodes of randomly split components are all alike until their parameters are fitted, and no link
+between them is worth much.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,12 @@ from spnc.training.m_step import m_step
 
 
 @gc_paused()
-def warm_up(
+def pretrain(
     forest: Forest, train: Table, smoothing: Smoothing, backend: Backend, iterations: int
 ) -> None:
-    """So many iterations on the plain forest; the parameters of its nodes are changed in place.
+    """Run EM on the forest without links, and change the parameters of its nodes in place.
 
-    `train` has every row once, by weight.
+    `train` has distinct rows with weights.
     """
     if iterations == 0:
         return
@@ -34,7 +38,7 @@ def warm_up(
     work.add_node("top", node=Sum())
     work.add_weighted_edges_from(("top", root, 1.0 / len(forest.roots)) for root in forest.roots)
     work.graph["root"] = "top"
-    # As in training: what weighs nothing is not there, and stays as it is.
+    # As in training, an edge of weight zero is absent, and keeps its weight.
     weighed = [(n, c, data.get("weight")) for n, c, data in work.edges(data=True)]
     work.remove_edges_from([(n, c) for n, c, weight in weighed if weight == 0.0])
     reached = set(below(work, "top"))
@@ -58,7 +62,7 @@ def warm_up(
             own["node"] = replace(own["node"], distribution=found.distribution)
         elif isinstance(own["node"], Sum):
             kept = {c: data for c, data in edges.items() if data["weight"] > 0.0}
-            # Children that were tied have become one child, whose weight is theirs together.
+            # Tied children have become one child, whose weight is the sum of theirs.
             together: dict[int, float] = defaultdict(float)
             for child, data in kept.items():
                 together[number[same[child]]] += data["weight"]

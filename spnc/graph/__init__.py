@@ -1,0 +1,1 @@
+"""Circuits as graphs: nodes, scopes, marginalisation, and reading and writing."""

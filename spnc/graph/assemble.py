@@ -1,7 +1,7 @@
-"""From a draft, however it was written, to a graph.
+"""From a draft, in whichever form it was written, to a graph.
 
-Assembling reports what is wrong with names, kinds and parameters; whether the result is a valid
-circuit is for the checks.
+Assembling reports errors in names, kinds and parameters. Whether the result is a valid circuit is
+decided by the checks.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from spnc.graph.nodes import Graph, Leaf, Node, Origin, Product, Sum
 from spnc.leaves import Distribution
 from spnc.registry import LEAVES
 
-_MOST_GUESSES = 20  # looking for similar names takes time when there are many
+_MOST_GUESSES = 20  # searches for a similar name: slow when there are many nodes
 
 
 def assemble(draft: Draft, sink: Sink) -> Graph:
-    """The graph of a draft. What cannot be made sense of is reported and marked.
+    """Return the graph of a draft. Parts with errors are reported and marked.
 
-    The marks keep one mistake one message. `graph.graph["damaged"]` names nodes whose children or
-    scope are unknown, `"settled"` leaves whose distribution was complained about, `"mentioned"`
-    nodes that a broken edge seems to lead to: what lacks a parent only for that is no second root.
+    Because of the marks, later checks do not report the same mistake again.
+    `graph.graph["damaged"]` names nodes whose children or scope are unknown; `"settled"` names
+    leaves whose distribution has been reported; `"mentioned"` names nodes that a broken edge
+    seems to lead to, which are no additional roots although they have no parent.
     """
     settled: set[Hashable] = set()
     columns = _columns(draft, settled, sink)
@@ -59,7 +60,7 @@ def assemble(draft: Draft, sink: Sink) -> Graph:
         if node is None:
             damaged.add(item.name)
             settled.add(item.name)
-            node = _stand_in(item)
+            node = _placeholder(item)
         graph.add_node(item.name, node=node)
     _connect(draft, graph, defined, damaged, mentioned, sink)
     if draft.root is not None:
@@ -131,7 +132,7 @@ def _shown(name: Hashable) -> str:
 
 
 def _meant(name: Hashable, defined: Mapping[Hashable, DraftNode]) -> str:
-    """A hint: which node may have been meant."""
+    """Return a hint as to which node may have been meant."""
     same = next((n for n in defined if str(n) == str(name)), None)
     if same is not None:
         quoted = "in quotes" if isinstance(same, str) else "without quotes"
@@ -195,7 +196,7 @@ def _node(
             "E218",
             f"node {_shown(item.name)} has no kind"
             if not item.kind
-            else f"node {_shown(item.name)} is of no known kind: `{item.kind}`",
+            else f"node {_shown(item.name)} has an unknown kind: `{item.kind}`",
             item.place(),
             help=did_you_mean(item.kind, ["sum", "product", "leaf"]),
         )
@@ -210,19 +211,19 @@ def _node(
             item.place(),
             help=did_you_mean(variable, index) if index else "declare it in `variables`",
         )
-        # If a similar variable has no leaf, that one was meant, and the checks can go on with it.
+        # If a similar variable has no leaf, it was probably meant; the checks continue with it.
         variable = nearest(variable, unused) or ""
     distribution = _distribution(item, sink)
     if variable not in index:
         return None
     if distribution is None:
         settled.add(item.name)
-        distribution = LEAVES["bernoulli"](0.5)  # stands in, so that the scope is known
+        distribution = LEAVES["bernoulli"](0.5)  # placeholder, so that the scope is known
     return Leaf(index[variable], distribution, item.rows, origin, item.tie)
 
 
-def _stand_in(item: DraftNode) -> Node:
-    """Something of the same kind in place of what could not be made out; it is marked damaged."""
+def _placeholder(item: DraftNode) -> Node:
+    """Return a node of the same kind in place of one with errors; the caller marks it damaged."""
     origin = Origin("", item.place)
     if item.kind == "leaf":
         return Leaf(-1, LEAVES["bernoulli"](0.5), origin=origin)
@@ -279,10 +280,10 @@ def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
 
 
 def as_number(value: Any) -> float | None:
-    """A value as a number, NumPy's included; None if it is none."""
+    """Return a value as a float, NumPy's numbers included; None if it is not a number."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return None
     try:
         return float(value)
-    except OverflowError:  # a whole number of more than 300 digits
+    except OverflowError:  # an integer of more than 300 digits
         return math.inf

@@ -13,10 +13,10 @@ from spnc.graph.nodes import Builder, Graph, Leaf, Product, below, children, chi
 def copy_below(
     builder: Builder, graph: Graph, root: Hashable, variables: Mapping[int, int] | None = None
 ) -> dict[Any, int]:
-    """Add a copy of all that lies below `root`; the copy's name for every node is answered.
+    """Add a copy of `root` and everything below it. Return the copy's name for every node.
 
-    `graph` may be the builder's own. With `variables`, leaves change columns. Nodes that are tied
-    to one another are so in the copy as well, but not to those that they are copied from.
+    `graph` may be the builder's own. `variables` maps the leaves' columns to new ones. Nodes that
+    are tied to one another are tied in the copy as well, but not to their originals.
     """
     made: dict[Any, int] = {}
     edges = children(graph)
@@ -34,9 +34,9 @@ def copy_below(
 
 
 def copy_joined(builder: Builder, root: int) -> dict[int, int]:
-    """The same inside the builder's graph, but nodes that are tied to one another become one.
+    """Copy within the builder's graph, and merge nodes that are tied to one another into one.
 
-    What happens to that one happens to all of them: so the copy can be changed.
+    The copy can then be changed without breaking ties. Return the copy's name for every node.
     """
     graph = builder.graph
     order = _below_children_first(graph, root)

@@ -1,4 +1,4 @@
-"""A circuit as written: named parts, before anything is known to fit.
+"""A circuit as written: named parts that have not been checked against one another.
 
 The circuit language, node-link JSON and networkx graphs with plain attributes all become a
 `Draft`, which `spnc.graph.assemble` turns into a graph.
@@ -12,11 +12,11 @@ from typing import Any
 
 from spnc.diagnostics import Span
 
-Place = Callable[[], Span | None]  # where something was written, worked out only if needed
+Place = Callable[[], Span | None]  # where something was written; computed only if needed
 
 
 def nowhere() -> None:
-    """The place of what was not written in a text."""
+    """Return the place of something that was not written in a text: none."""
     return None
 
 
@@ -39,7 +39,7 @@ class DraftNode:
     variable: str | None = None
     distribution: str | None = None
     parameters: Sequence[Any] | Mapping[str, Any] = ()
-    complaint: str | None = None  # what the reader found wrong with the parameters
+    complaint: str | None = None  # an error that the reader found in the parameters
     rows: float = 0.0
     tie: Hashable = None
 
@@ -65,4 +65,4 @@ class Draft:
     root: Hashable = None
     root_place: Place = nowhere
     place: Place = nowhere
-    mentioned: set[Hashable] = field(default_factory=set)  # by parts that could not be used
+    mentioned: set[Hashable] = field(default_factory=set)  # in parts that could not be used

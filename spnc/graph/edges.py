@@ -1,4 +1,4 @@
-"""Moving edges without losing weight."""
+"""Adding and redirecting edges, with weights added up where two edges become one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from spnc.graph.nodes import Graph
 
 
 def add_weight(graph: Graph, parent: Hashable, child: Hashable, weight: float) -> None:
-    """A sum's edge; where there is one already, its weight grows: w·c + v·c = (w + v)·c."""
+    """Add an edge to a sum, or its weight to an existing edge: w·c + v·c = (w + v)·c."""
     if graph.has_edge(parent, child):
         weight += graph.edges[parent, child]["weight"]
     graph.add_edge(parent, child, weight=weight)
 
 
 def redirect(graph: Graph, old: Hashable, new: Hashable) -> None:
-    """Every parent of `old` becomes a parent of `new` in its place."""
+    """Replace `old` by `new` below every parent of `old`."""
     for parent, data in list(graph.pred[old].items()):
         weight = data.get("weight")
         graph.remove_edge(parent, old)

@@ -1,4 +1,4 @@
-"""Which nodes of a graph are one and the same, so that they can be shared."""
+"""Equal nodes of a graph, which can be shared."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from spnc.graph.nodes import Graph, Leaf, Node, Product, Sum, children, payloads
 def representatives(
     graph: Graph, order: Iterable[Any], *, finished: bool
 ) -> dict[Hashable, Hashable]:
-    """For every node, the first node that is equal to it, usually itself.
+    """Return for every node the first node that is equal to it, usually the node itself.
 
-    Nodes are equal when they do the same over equal children. In a `finished` graph that is all;
-    otherwise sums and leaves are free to move apart, and are equal only if they have the same
-    `tie`. `order` has children before parents.
+    Nodes are equal if they have the same kind and parameters, and equal children. In a graph that
+    is not `finished`, training may change parameters that are equal now, so sums and leaves must
+    also have the same `tie`. `order` has children before parents.
     """
     node = payloads(graph)
     below = children(graph)
@@ -30,7 +30,7 @@ def representatives(
 def _key(
     node: Node, edges: dict[Any, Any], same: dict[Hashable, Hashable], finished: bool
 ) -> Hashable:
-    """What equal nodes have in common; None for a node that is like no other."""
+    """Return a key that equal nodes share; None for a node that is equal to no other."""
     if isinstance(node, Product):
         return (Product, frozenset([same[c] for c in edges]))
     if not finished and node.tie is None:

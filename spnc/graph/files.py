@@ -9,7 +9,7 @@ from spnc.graph.text import read_circuit_text
 
 
 def read_circuit(source: Source, sink: Sink) -> Graph | None:
-    """The graph in a circuit file, or None after reporting why it cannot be read."""
+    """Return the graph in a circuit file, or None after reporting why it cannot be read."""
     if source.name.lower().endswith(".json"):
         return read_node_link_text(source, sink)
     return read_circuit_text(source, sink)

@@ -15,5 +15,5 @@ class Forest:
     roots: tuple[int, ...]
 
     def copy(self) -> Forest:
-        """The same forest, to be linked and crowned without changing this one."""
+        """Return a copy that can be linked and given a top sum without changing this forest."""
         return replace(self, builder=self.builder.copy())

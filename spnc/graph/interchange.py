@@ -3,7 +3,7 @@
 Nodes carry `kind` (sum, product or leaf); leaves also `variable`, `distribution` and its
 parameter `p`; the edges of sums carry `weight`. The graph's own attributes hold `variables`
 (a mapping of names to types, in column order, or a list of names of binary columns) and, where
-it is not the only node without parents, `root`. Graphs made by spnc itself pass as they are.
+it is not the only node without parents, `root`. Graphs made by spnc itself are used as they are.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import networkx as nx
 
+from spnc.common.wording import with_article
 from spnc.diagnostics import Sink, Source
 from spnc.graph.assemble import as_number, assemble
 from spnc.graph.draft import Draft, DraftEdge, DraftNode, DraftVariable, Place, nowhere
@@ -27,12 +28,12 @@ _LEAF_KEYS = {"kind", "variable", "distribution", "rows", "tie", "id", "node"}
 
 
 def from_networkx(graph: Any, sink: Sink) -> Graph | None:
-    """A graph for spnc from any networkx directed graph, multigraphs included."""
+    """Return spnc's graph for any directed networkx graph, including multigraphs."""
     if not isinstance(graph, nx.DiGraph):
         found = type(graph).__name__
         sink.error(
             "E223",
-            f"a circuit is a directed networkx graph, not a {found}",
+            f"a circuit is a directed networkx graph, not {with_article(found)}",
             help="make a networkx.DiGraph, with edges from parent to child",
         )
         return None
@@ -50,12 +51,12 @@ def from_networkx(graph: Any, sink: Sink) -> Graph | None:
 
 
 def _is_native(graph: Any) -> bool:
-    """Whether the nodes carry the payloads of spnc."""
+    """Return whether the nodes carry spnc's own payloads."""
     return all(isinstance(data.get("node"), Node) for _, data in graph.nodes(data=True))
 
 
 def _native(graph: Any, sink: Sink) -> Graph | None:
-    """A graph that already has spnc's own payloads, with one edge at most between two nodes."""
+    """Return a graph of spnc's own payloads without parallel edges; None after an error."""
     sound = True
     root = graph.graph.get("root")
     if root is not None and root not in graph:
@@ -70,7 +71,7 @@ def _native(graph: Any, sink: Sink) -> Graph | None:
 
 
 def from_node_link(data: Any, sink: Sink, source: Source | None = None) -> Graph | None:
-    """A graph from node-link data; `source` is the text it was read from, for positions."""
+    """Return the graph of node-link data; `source` is its text, for positions in messages."""
     where = JsonPlaces(source)
     problems = list(_shape_problems(data))
     for i, (path, problem) in enumerate(problems[:_MOST_SHAPE_PROBLEMS]):
@@ -94,7 +95,7 @@ def from_node_link(data: Any, sink: Sink, source: Source | None = None) -> Graph
 
 
 def read_node_link_text(source: Source, sink: Sink) -> Graph | None:
-    """A graph from node-link JSON text."""
+    """Return the graph of a node-link JSON text; None after an error."""
     if not source.text.strip():
         sink.error("E112", "the file is empty", source.span(1, 1, 1, 2), help=_SHAPE)
         return None
@@ -127,7 +128,7 @@ def read_node_link_text(source: Source, sink: Sink) -> Graph | None:
 
 
 def to_node_link(graph: Graph) -> dict[str, Any]:
-    """The graph in node-link form, which reads back to an equal one."""
+    """Return the graph in node-link form, which reads back as an equal graph."""
     columns = graph.graph["columns"]
     nodes: list[dict[str, Any]] = []
     for name, payload in payloads(graph).items():
@@ -138,7 +139,7 @@ def to_node_link(graph: Graph) -> dict[str, Any]:
 
 
 def to_networkx(graph: Graph) -> nx.DiGraph[Any]:
-    """A plain networkx graph with attributes that any tool can read."""
+    """Return a plain networkx graph with attributes that any tool can read."""
     plain: nx.DiGraph[Any] = nx.DiGraph(nx.node_link_graph(to_node_link(graph), edges="edges"))
     return plain
 
@@ -161,7 +162,7 @@ def _attributes(payload: Node, columns: Any) -> dict[str, Any]:
 def _read_attributes(
     attributes: Mapping[str, Any], draft: Draft, where: JsonPlaces, sink: Sink, *path: str
 ) -> bool:
-    """Variables and root into the draft; False after reporting that they cannot be read."""
+    """Read variables and root into the draft. Return False after reporting an error."""
     given = attributes.get("variables", ())
     if isinstance(given, str) or not isinstance(given, Mapping | Iterable):
         sink.error(
@@ -184,8 +185,8 @@ def _read_attributes(
 def _draft_node(name: Any, attributes: Mapping[str, Any], place: Place) -> DraftNode:
     rows = as_number(attributes.get("rows"))
     if "p" in attributes:
-        parameters = {"p": attributes["p"]}  # whatever else is there is somebody else's
-    else:  # one of these may have been meant, and is named in the complaint
+        parameters = {"p": attributes["p"]}  # other attributes are not ours
+    else:  # one of these may have been meant as `p`; the error message names it
         parameters = {k: v for k, v in attributes.items() if k not in _LEAF_KEYS}
     return DraftNode(
         name,
@@ -204,17 +205,17 @@ def _text(value: Any) -> str | None:
 
 
 def _name(value: Any) -> Hashable:
-    """A value that can name something; a list or a mapping, which cannot, as its text."""
+    """Return a value that can be a name: itself or, for a list or mapping, its text."""
     return value if isinstance(value, Hashable) else str(value)
 
 
 def _whole(text: str) -> int | float:
-    """A whole number; one of absurd length is infinite for our purposes."""
+    """Parse an integer; one of absurd length becomes a float, possibly infinite."""
     return int(text) if len(text) <= 300 else float(text)
 
 
 def _shape_problems(data: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """What keeps the data from being a graph at all, and the path to it."""
+    """Yield problems that keep the data from being a graph, each with the path to it."""
     if not isinstance(data, Mapping) or not isinstance(data.get("nodes"), list):
         yield (), 'there is no list of "nodes"'
         return

@@ -1,4 +1,4 @@
-"""Where the values of a JSON text stand, which JSON readers do not keep."""
+"""Positions of values in a JSON text, which JSON readers do not keep."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _Path = tuple[str | int, ...]
 
 
 class JsonPlaces:
-    """Where the values of a JSON text stand. JSON readers do not keep it; this finds it again.
+    """Finds the positions of values in a JSON text.
 
-    The text is known to be JSON, and is looked through only when a place is asked for.
+    The text must be valid JSON. It is scanned only when a position is needed.
     """
 
     def __init__(self, source: Source | None) -> None:
@@ -25,7 +25,7 @@ class JsonPlaces:
         self._found: dict[_Path, Span] | None = None
 
     def of(self, *path: str | int, long: str | None = None) -> Place:
-        """The place of the value at a path, or of its entry `long` if it fills several lines."""
+        """Return the place of the value at a path, or of its entry `long` if it spans lines."""
 
         def find() -> Span | None:
             found = self._places()
@@ -37,7 +37,7 @@ class JsonPlaces:
         return find
 
     def repeated(self) -> list[tuple[str, Span, Span]]:
-        """Keys that a mapping has twice, and where."""
+        """Return keys that a mapping has twice, with both positions."""
         self._places()
         return self._repeated
 
@@ -47,8 +47,8 @@ class JsonPlaces:
         return self._found
 
     def _look(self, source: Source) -> Iterator[tuple[_Path, Span]]:
-        path: list[str | int] = []  # the key or number at each level
-        begun: list[int] = []  # where the open brackets stand
+        path: list[str | int] = []  # the key or index at each level
+        begun: list[int] = []  # positions of the open brackets
         seen: list[dict[str, Span]] = []
         key: Span | None = None
         for match in _TOKEN.finditer(source.text):

@@ -1,9 +1,9 @@
 """Marginalisation: a node's distribution over some of its columns, as a node.
 
-What lies wholly inside the wanted columns stays what it is, and what lies wholly outside is left
-out. In between, a product is copied with the factors that have something to say, and a sum with
-its children marginalised; children that have become one node add up their weights, and a node
-with one child left is that child. On a DAG every node is marginalised once for each set of columns.
+A node whose columns are all wanted stays as it is, and a node without wanted columns is left out.
+In between, a product is copied with the factors that have wanted columns, and a sum is copied with
+its children marginalised. Children that become the same node add up their weights, and a node with
+one child left is replaced by that child. Every node is marginalised once per set of columns.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from spnc.graph.nodes import Builder, Leaf, Product
 
 
 class Marginals:
-    """Marginalises nodes of a builder's graph; what was made once is used again.
+    """Marginalises nodes of a builder's graph, with a cache of earlier results.
 
-    `scope` has the columns of every node, and gains those of the nodes made. With `share`, nodes
-    inside the wanted columns are used as they are, and so are earlier results; without, every
-    result is a copy of its own.
+    `scope` maps every node to its columns, and is extended by the new nodes. With `share`, nodes
+    whose columns are all wanted, and earlier results, are used as they are; without, every result
+    is a separate copy.
     """
 
     def __init__(self, builder: Builder, scope: dict[int, int], *, share: bool = True) -> None:
@@ -25,7 +25,7 @@ class Marginals:
         self._known: dict[tuple[int, int], int] = {}
 
     def of(self, n: int, wanted: int) -> int:
-        """The node for `n` over those of its columns that are among the `wanted` ones."""
+        """Return the node for `n` over those of its columns that are `wanted`."""
         if not self.share:
             self._known = {}
         first = (n, self.scope[n] & wanted)
@@ -53,7 +53,7 @@ class Marginals:
         return self._known.get((n, kept))
 
     def _make(self, n: int, kept: int, inside: list[int]) -> int:
-        """The node itself, once its children are there."""
+        """Make the node, after its children have been made."""
         builder = self.builder
         payload, edges = builder.graph.nodes[n]["node"], builder.graph.succ[n]
         if isinstance(payload, Leaf):

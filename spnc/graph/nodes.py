@@ -1,4 +1,4 @@
-"""The circuit as a graph: what its nodes carry, and how one is put together.
+"""The circuit as a graph: its nodes, how it is built, and how it is traversed.
 
 A circuit is a `networkx.DiGraph` whose edges run from parent to child:
 
@@ -7,7 +7,7 @@ A circuit is a `networkx.DiGraph` whose edges run from parent to child:
 - `graph.graph["columns"]` is the tuple of `Column`s that leaves refer to by index;
 - `graph.graph["root"]` is the root, where one was declared.
 
-Scopes are not stored: `spnc.graph.scopes` derives them, so that they cannot be wrong.
+Scopes are not stored but derived by `spnc.graph.scopes`, so that they cannot be inconsistent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import networkx as nx
 
 from spnc.common.gc_pause import gc_paused
 from spnc.diagnostics import Span
-from spnc.graph.flat import Flat
+from spnc.graph.edge_arrays import EdgeArrays
 
 if TYPE_CHECKING:
     from spnc.data.dataset import Column
@@ -37,12 +37,12 @@ class Origin:
     """What made a node: a line of a circuit file, or a learner named by a line of a spec."""
 
     text: str
-    # Worked out only when somebody asks; it does not make two origins different.
+    # Computed only when needed, and not part of the comparison of two origins.
     place: Callable[[], Span | None] | None = field(default=None, compare=False)
 
     @property
     def span(self) -> Span | None:
-        """Where that line stands."""
+        """The position of that line."""
         return self.place() if self.place is not None else None
 
 
@@ -50,7 +50,7 @@ class Origin:
 class Sum:
     """A mixture of its children. `rows`: how many training rows it was built from.
 
-    Nodes with the same `tie` are meant to be one thing, whose parameters are one set.
+    Nodes with the same `tie` share one set of parameters.
     """
 
     rows: float = 0.0
@@ -95,11 +95,11 @@ class Builder:
         return name
 
     def leaf(self, variable: int, distribution: Distribution, rows: float = 0.0) -> int:
-        """A new leaf."""
+        """Add a leaf. Return its name."""
         return self._add(Leaf(variable, distribution, rows, self.origin))
 
     def product(self, children: Sequence[int] = (), rows: float = 0.0) -> int:
-        """A new product over existing nodes; more can be connected later."""
+        """Add a product over existing nodes; more can be connected later. Return its name."""
         name = self._add(Product(rows, self.origin))
         self.graph.add_edges_from((name, child) for child in children)
         return name
@@ -107,23 +107,23 @@ class Builder:
     def sum(
         self, children: Sequence[int] = (), weights: Sequence[float] = (), rows: float = 0.0
     ) -> int:
-        """A new sum over existing nodes; more can be connected later."""
+        """Add a sum over existing nodes; more can be connected later. Return its name."""
         name = self._add(Sum(rows, self.origin))
         pairs = zip(children, weights, strict=True)
         self.graph.add_edges_from((name, child, {"weight": weight}) for child, weight in pairs)
         return name
 
     def connect(self, parent: int, child: int, weight: float | None = None) -> None:
-        """A new edge, with its weight if the parent is a sum."""
+        """Add an edge, with its weight if the parent is a sum."""
         if weight is None:
             self.graph.add_edge(parent, child)
         else:
             self.graph.add_edge(parent, child, weight=weight)
 
     def extend(self, nodes: Iterable[Node], edges: Iterable[tuple[int, int, float | None]]) -> int:
-        """Many nodes and their edges at once; these count the new nodes from 0.
+        """Add many nodes and edges at once; edges number the new nodes from 0.
 
-        The name of the first is answered, the others follow.
+        Return the name of the first node; the names of the others follow it.
         """
         first, made = self._next, dict(enumerate(nodes, self._next))
         self._next += len(made)
@@ -137,10 +137,10 @@ class Builder:
 
     @gc_paused()
     def copy(self) -> Builder:
-        """The same nodes and edges, in the same order, to be changed without changing these."""
+        """Return an independent copy with the same nodes and edges, in the same order."""
         made = copy(self)
         graph: Any = nx.DiGraph(**self.graph.graph)
-        # networkx's own copy adds edge by edge: slower, and parents would be in another order.
+        # networkx's own copy adds edge by edge, which is slower and changes the order of parents.
         down = {
             n: {child: dict(edge) for child, edge in below.items()}
             for n, below in children(self.graph).items()
@@ -152,48 +152,48 @@ class Builder:
         return made
 
     def like(self, node: Node, **changes: Any) -> int:
-        """A new childless node with the payload of another, but for the builder's origin."""
+        """Add a node without children, with the payload of another but the builder's origin."""
         return self._add(replace(node, origin=self.origin, **changes))
 
 
 def payloads(graph: Graph) -> dict[Hashable, Node]:
-    """Every node's payload."""
+    """Return every node's payload."""
     found: dict[Hashable, Any] = {n: data.get("node") for n, data in graph.nodes(data=True)}
     return found
 
 
 def children(graph: Graph) -> dict[Any, dict[Any, Any]]:
-    """Every node's children, and the attributes of the edges to them.
+    """Return every node's children, and the attributes of the edges to them.
 
-    These are the graph's own dicts, to be read and not changed: networkx's views of them make an
-    object for every look, which in large graphs is most of the time.
+    These are the graph's own dicts and must not be changed. networkx's views of them create an
+    object for every access, which takes most of the time in large graphs.
     """
     return dict(graph.adjacency())
 
 
 def parents(graph: Graph) -> dict[Any, dict[Any, Any]]:
-    """Every node's parents, in the same manner."""
+    """Return every node's parents, in the same form as `children`."""
     return dict(graph.reverse(copy=False).adjacency())
 
 
-def flat(graph: Graph) -> Flat:
-    """The graph's edges as they are now, in arrays."""
-    return Flat(children(graph), parents(graph))
+def edge_arrays(graph: Graph) -> EdgeArrays:
+    """Return a snapshot of the graph's edges, as arrays."""
+    return EdgeArrays(children(graph), parents(graph))
 
 
 def children_first(graph: Graph) -> list[Any]:
-    """The nodes, each after all its children; those on or above a cycle are left out."""
-    arrays = flat(graph)
+    """Return the nodes, each after all its children, without those on or above a cycle."""
+    arrays = edge_arrays(graph)
     return [arrays.names[i] for i in arrays.order.tolist()]
 
 
 def tops(graph: Graph) -> list[Any]:
-    """The nodes without parents."""
+    """Return the nodes without parents."""
     return [n for n, above in parents(graph).items() if not above]
 
 
 def find_root(graph: Graph) -> Any:
-    """The declared root, or the only node without parents. For graphs that passed the checks."""
+    """Return the declared root, or the only node without parents. The graph must be valid."""
     root = graph.graph.get("root")
     if root is not None:
         return root
@@ -202,7 +202,7 @@ def find_root(graph: Graph) -> Any:
 
 
 def below(graph: Graph, *roots: Hashable) -> Iterator[Any]:
-    """The roots and everything reachable from them, breadth first."""
+    """Yield the roots and everything reachable from them, breadth first."""
     edges = children(graph)
     queue = list(dict.fromkeys(roots))
     seen = set(queue)
@@ -215,7 +215,7 @@ def below(graph: Graph, *roots: Hashable) -> Iterator[Any]:
 
 
 def title(graph: Graph, name: Hashable) -> str:
-    """A node as messages call it: `sum `top`` by its own name, or `sum #17`."""
+    """Return a node as messages call it: `sum `top`` by its own name, or `sum #17`."""
     node = graph.nodes[name].get("node")
     kind = type(node).__name__.lower() if node is not None else "node"
     return f"{kind} `{name}`" if isinstance(name, str) else f"{kind} #{name}"

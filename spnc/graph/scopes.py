@@ -1,4 +1,4 @@
-"""Scopes: which columns a node speaks about, as a Python int used as a bit set."""
+"""Scopes: the columns that a node models, as a Python int used as a bit set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def scopes(graph: Graph, order: Iterable[Hashable]) -> dict[Hashable, int]:
-    """The scope of every node in `order` (children first): bit i is set for column i."""
+    """Return the scope of every node in `order` (children first): bit i is set for column i."""
     found: dict[Any, int] = {}
     interned: dict[int, int] = {}  # wide scopes are large ints: keep one object of each
     node = payloads(graph)
@@ -22,7 +22,7 @@ def scopes(graph: Graph, order: Iterable[Hashable]) -> dict[Hashable, int]:
         payload = node[n]
         scope = 0
         if isinstance(payload, Leaf):
-            scope = 1 << max(0, payload.variable)  # what is below 0 is reported elsewhere
+            scope = 1 << max(0, payload.variable)  # `checks.leaves` reports a column below 0
         else:
             for child in below[n]:
                 scope |= found[child]
@@ -31,5 +31,5 @@ def scopes(graph: Graph, order: Iterable[Hashable]) -> dict[Hashable, int]:
 
 
 def column_names(scope: int, columns: Sequence[Column]) -> list[str]:
-    """The names of the columns in a scope."""
+    """Return the names of the columns in a scope."""
     return [columns[i].name if i < len(columns) else f"column {i}" for i in members(scope)]

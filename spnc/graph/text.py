@@ -1,4 +1,4 @@
-"""Circuits in the small language: read into a graph, written from one."""
+"""Circuits in the circuit language: reading and writing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spnc.language.parser import parse
 
 
 def read_circuit_text(source: Source, sink: Sink) -> Graph | None:
-    """The graph that a circuit text describes; None after a syntax error."""
+    """Return the graph that a circuit text describes; None after a syntax error."""
     tree = parse(source, "circuit", sink)
     if tree is None:
         return None
@@ -50,14 +50,14 @@ class _Reader:
                 name, expression = unquoted(str(item.children[0])), item.children[1]
                 if first.setdefault(f"node {name}", item) is item:
                     self._expression(name, expression)
-                else:  # `assemble` reports it; what it is made of does not count
+                else:  # `assemble` reports it; its parts are ignored
                     self.result.nodes.append(DraftNode(name, "product", self._at(expression)))
                     words = expression.scan_values(lambda part: isinstance(part, lark.Token))
                     self.result.mentioned |= {unquoted(str(word)) for word in words}
         return self.result
 
     def _report_repeated(self, item: lark.Tree[Any], first: dict[str, lark.Tree[Any]]) -> None:
-        """A circuit has one title, one block of variables and one root."""
+        """Report a second title, block of variables or root."""
         kind = str(item.data)
         if kind != "node" and first.setdefault(kind, item) is not item:
             word = "circuit" if kind == "title" else kind
@@ -120,7 +120,7 @@ class _Reader:
             self.result.edges.append(DraftEdge(name, child, None, self._at(factor)))
 
     def _name(self, parent: str, number: int) -> str:
-        """A name for a nested expression that nobody has given to another node."""
+        """Return a name for a nested expression that no other node has."""
         name = f"{parent}.{number}"
         while name in self.given:
             name += "_"
@@ -155,7 +155,7 @@ def _weight(item: lark.Tree[Any]) -> float:
 
 
 def write_circuit_text(graph: Graph, name: str) -> str:
-    """The graph as circuit text, which reads back to an equal one. Children come before parents."""
+    """Return the graph as circuit text, children first, which reads back as an equal graph."""
     columns = graph.graph["columns"]
     node = payloads(graph)
     lines = [f"circuit {_word(name)}", "", "variables {"]
@@ -179,7 +179,7 @@ def write_circuit_text(graph: Graph, name: str) -> str:
 
 
 def _words(graph: Graph) -> dict[Any, str]:
-    """A word for every node: its name, or `n17` for a node that is called 17."""
+    """Return a word for every node: its name, or `n17` for a node that is called 17."""
     taken = {n for n in graph if isinstance(n, str)}
     found: dict[Any, str] = {}
     for n in graph:
@@ -192,5 +192,5 @@ def _words(graph: Graph) -> dict[Any, str]:
 
 
 def _word(name: str) -> str:
-    """The name of a node or column as the language writes it."""
+    """Return the name of a node or column as the language writes it."""
     return name if NAME.fullmatch(name) and name not in KEYWORDS else quoted(name)

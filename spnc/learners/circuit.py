@@ -22,11 +22,12 @@ class Circuit(Options):
     """A circuit from a file, or a trained model, taken as it is; columns are matched by name."""
 
     file: str = option(
-        doc="a circuit: .spn in the language, .json in node-link form, or a model: .spnc", path=True
+        doc="a circuit (.spn in the language, or .json in node-link form) or a model (.spnc)",
+        path=True,
     )
 
     def learn(self, task: LearningTask) -> int | None:
-        """Add a copy of the circuit; answer its root, or None if it does not fit the data."""
+        """Add a copy of the circuit. Return its root, or None if it does not match the data."""
         graph = self.read(task.sink)
         if graph is None or not self.fits(graph, task.columns, task.sink):
             return None
@@ -36,13 +37,13 @@ class Circuit(Options):
         return copy_below(task.builder, graph, root, variables)[root]
 
     def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """Whether there is a circuit in the file, and one for the data's columns."""
+        """Report if the file has no valid circuit, or one over other columns than the data's."""
         graph = self.read(sink)
         if graph is not None and dataset is not None:
             self.fits(graph, dataset.columns, sink)
 
     def read(self, sink: Sink) -> Graph | None:
-        """The circuit in the file, or None after reporting why it is not a valid one."""
+        """Return the circuit in the file, or None after reporting why it is not valid."""
         path = self.base("file") / self.file
         if path.suffix.lower() == ".spnc" and path.is_file():
             model = read_model(path, sink)
@@ -55,7 +56,7 @@ class Circuit(Options):
         return graph if len(sink.diagnostics) == before else None
 
     def fits(self, graph: Graph, columns: Sequence[Column], sink: Sink) -> bool:
-        """Whether the circuit has just the columns of the data; reports what differs."""
+        """Return whether the circuit has exactly the columns of the data; report differences."""
         own = {c.name: c for c in graph.graph["columns"]}
         data = {c.name: c for c in columns}
         notes = []
@@ -74,6 +75,6 @@ class Circuit(Options):
                 f"the variables of `{self.file}` are not the columns of the data",
                 self.span_of("file"),
                 notes=notes,
-                help="a component models just the columns that the data has",
+                help="a component models exactly the columns of the data",
             )
         return not notes

@@ -2,14 +2,14 @@
 
 On a slice of rows and columns:
 
-1. one column: a leaf;
-2. strictly fewer rows than `min_instances`: factorised, a product of one leaf per column;
-3. otherwise columns that test as independent of all others' groups are separated: a product over
-   the connected components of the graph of dependent pairs (columns of one value go first);
-4. where all columns hang together, the rows are clustered: a sum weighted by their shares;
-5. where the rows are one cluster, too: factorised.
+1. One column: a leaf.
+2. Strictly fewer rows than `min_instances`: factorised, a product of one leaf per column.
+3. Otherwise every two columns are tested for independence. If the graph of dependent pairs has
+   several connected components: a product over these. (A column with one value is its own.)
+4. If it is connected, the rows are clustered: a sum weighted by the clusters' shares.
+5. If there is only one cluster: factorised.
 
-A row of weight two is two rows, so that the learner works on distinct rows.
+A row of weight two counts as two rows, so the learner works on distinct rows.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Literal
 import numpy as np
 
 from spnc.learners import LearningTask
-from spnc.learners.chow_liu import Leaves, draw_tree, slice_counts
+from spnc.learners.support.chow_liu_trees import SliceModel, add_chow_liu_tree, slice_counts
 from spnc.learners.support.clustering import HardEm, kmeans, parts_by_label, thread_pools
+from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
 from spnc.learners.support.independence import g_test, groups
-from spnc.learners.support.leaf_fit import Block, Indices
-from spnc.learners.support.sketch import Hook, Sketch
+from spnc.learners.support.leaf_fit import DataSlice, Indices
 from spnc.registry import LEARNERS, Conflict, Options, option
 
 
@@ -38,33 +38,33 @@ class LearnSpn(Options):
     independence: float = option(
         5.0,
         "two columns are dependent when their G statistic reaches twice the degrees of freedom "
-        "times this (`g_factor` elsewhere); 1.92 is a significance of 5% for binary columns",
+        "times this (`g_factor` elsewhere); for binary columns 1.92 is a significance level of 5%",
         min=0,
     )
     rows: Literal["em", "kmeans"] = option(
         "em", "how rows are clustered: online hard EM over naive Bayes models, or k-means"
     )
-    clusters: int = option(2, "into how many parts rows are split; with `em`, at most", min=2)
+    clusters: int = option(2, "the number of clusters of rows; with `em`, at most", min=2)
     penalty: float | None = option(
-        0.2, "with `rows: em`, what a new cluster costs, in nats for each of a row's cells", min=0
+        0.2, "with `rows: em`, the cost of a new cluster, in nats per cell of a row", min=0
     )
     restarts: int | None = option(
-        4, "with `rows: em`, how often it starts anew; the best is kept", min=1
+        4, "with `rows: em`, the number of random restarts, of which the best is kept", min=1
     )
-    leaves: Leaves = option(
+    leaves: SliceModel = option(
         "factorised",
-        "what a slice that is not split becomes; a Chow-Liu tree joins no columns that test as "
-        "independent",
+        "the model of a slice that is not split: independent columns, or a Chow-Liu tree for each "
+        "group of dependent columns",
     )
 
     def __post_init__(self) -> None:
-        """With k-means, the defaults of what is for hard EM give way."""
+        """Drop the defaults of hard EM's options with k-means."""
         for name in ("penalty", "restarts"):
             if self.rows != "em" and name not in self.spans:
                 object.__setattr__(self, name, None)
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Hard EM needs its options, and k-means has no use for them."""
+        """Report missing options of hard EM, and options of hard EM given with k-means."""
         for name in ("penalty", "restarts"):
             given = getattr(self, name) is not None
             if given and self.rows != "em":
@@ -72,63 +72,65 @@ class LearnSpn(Options):
                     name, f"`{name}` is for `rows: em` only", f"drop `{name}`, or choose `em`"
                 )
             if not given and self.rows == "em":
-                yield Conflict(
-                    name, f"`rows: em` needs a `{name}`", f"drop `{name}` for its default"
-                )
+                yield Conflict(name, f"`rows: em` needs `{name}`", f"drop `{name}` for its default")
 
     def learn(self, task: LearningTask) -> int:
-        """Add a circuit over all columns; answer its root."""
+        """Add a circuit over all columns. Return its root."""
         table = task.table.distinct()
         some = table.weights > 0.0
         if some.any() and not some.all():
             table = type(table)(table.values[some], table.weights[some])
         task = replace(task, table=table)
-        sketch = Sketch(task)
+        builder = DeferredBuilder(task)
         everything = np.arange(len(task.columns))
-        whole = Block(np.arange(table.rows), everything, float(table.weights.sum()))
-        stack: list[tuple[Block, Hook | None]] = [(whole, None)]
+        whole = DataSlice(np.arange(table.rows), everything, float(table.weights.sum()))
+        stack: list[tuple[DataSlice, AttachPoint | None]] = [(whole, None)]
         with thread_pools().limit(limits=1):
             while stack:
-                stack += self._grow(sketch, task, *stack.pop())
-        return sketch.build()
+                stack += self._grow(builder, task, *stack.pop())
+        return builder.build()
 
     def _grow(
-        self, sketch: Sketch, task: LearningTask, block: Block, hook: Hook | None
-    ) -> list[tuple[Block, Hook | None]]:
-        """Draw what a slice becomes; answer the slices that are still to be drawn below it."""
-        small = block.weight < self.min_instances or len(block.rows) < 2
-        if len(block.columns) == 1 or (small and self.leaves == "factorised"):
-            sketch.leaves(hook, block)
+        self,
+        builder: DeferredBuilder,
+        task: LearningTask,
+        part: DataSlice,
+        point: AttachPoint | None,
+    ) -> list[tuple[DataSlice, AttachPoint | None]]:
+        """Add the node for a slice. Return the slices below it that are still to be modelled."""
+        small = part.weight < self.min_instances or len(part.rows) < 2
+        if len(part.columns) == 1 or (small and self.leaves == "factorised"):
+            builder.add_leaves(point, part)
             return []
-        pairs = slice_counts(task, block)
+        pairs = slice_counts(task, part)
         parts = groups(g_test(pairs, self.independence))
         if len(parts) > 1:
-            below = sketch.product(hook, block.weight)
-            return [(Block(block.rows, block.columns[p], block.weight), below) for p in parts]
-        clusters = [] if small else self._cluster(task, block)
+            below = builder.add_product(point, part.weight)
+            return [(DataSlice(part.rows, part.columns[p], part.weight), below) for p in parts]
+        clusters = [] if small else self._cluster(task, part)
         if len(clusters) > 1:
             weights = [float(task.table.weights[rows].sum()) for rows in clusters]
-            hooks = sketch.sum(hook, weights)
+            points = builder.add_sum(point, weights)
             return [
-                (Block(rows, block.columns, weight), below)
-                for rows, weight, below in zip(clusters, weights, hooks, strict=True)
+                (DataSlice(rows, part.columns, weight), below)
+                for rows, weight, below in zip(clusters, weights, points, strict=True)
             ]
         if self.leaves == "chow-liu":
-            draw_tree(sketch, task, hook, block, pairs=pairs)
+            add_chow_liu_tree(builder, task, point, part, pairs=pairs)
         else:
-            sketch.leaves(hook, block)
+            builder.add_leaves(point, part)
         return []
 
-    def _cluster(self, task: LearningTask, block: Block) -> list[Indices]:
-        """The slice's rows in clusters, one or several."""
-        values = np.ascontiguousarray(task.table.values[np.ix_(block.rows, block.columns)])
-        weights = task.table.weights[block.rows]
+    def _cluster(self, task: LearningTask, part: DataSlice) -> list[Indices]:
+        """Return the slice's rows in one or several clusters."""
+        values = np.ascontiguousarray(task.table.values[np.ix_(part.rows, part.columns)])
+        weights = task.table.weights[part.rows]
         if self.rows == "em":
             assert self.penalty is not None
             assert self.restarts is not None
-            columns = [task.columns[c] for c in block.columns.tolist()]
+            columns = [task.columns[c] for c in part.columns.tolist()]
             method = HardEm(penalty=self.penalty, most=self.clusters, restarts=self.restarts)
             labels = method.labels(columns, values, weights, task.rng)
         else:
             labels = kmeans(values, weights, self.clusters, task.rng)
-        return parts_by_label(block.rows, labels)
+        return parts_by_label(part.rows, labels)

@@ -1,17 +1,17 @@
 """RAT-SPN: a random and tensorised sum-product network (Peharz et al. 2019, "Random Sum-Product
 Networks: A Simple and Effective Approach to Probabilistic Deep Learning").
 
-A region is a set of columns. From the region of all columns on, `repetitions` times over, a region
-is cut at random into two halves (a partition), these again, `splits` times in all or until a single
-column is left. The regions that are never cut are leaf regions. A region that several repetitions
-come upon is one region, with all the partitions that they give it.
+A region is a set of columns. Starting with the region of all columns, a region is cut at random
+into two halves (a partition), which are cut in turn, `splits` levels deep or until a single column
+is left. This is repeated `repetitions` times. Regions that are never cut are leaf regions. Equal
+regions of different repetitions are one region, with all their partitions.
 
 - A leaf region has `inputs` nodes, each a product of one leaf per column.
-- A partition has a product for each pair of nodes, one of either half.
+- A partition has a product for each pair of nodes, one from each half.
 - Any other region has `sums` nodes, each a sum over all products of all its partitions; the region
-  of all columns has a single one, the root.
+  of all columns has a single sum, the root.
 
-So all sums of a region have the same children, as the engine's dense blocks want it: a region with
+So all sums of a region have the same children, which suits the engines' dense blocks: a region with
 p partitions into inner regions is a matrix of `sums` by p * `sums`^2 weights.
 """
 
@@ -34,7 +34,7 @@ from spnc.registry import LEARNERS, Options, option
 
 Region = tuple[int, ...]  # columns, ascending
 Partition = tuple[Region, Region]
-Regions = dict[Region, list[Partition]]  # with the partitions of each; leaf regions have none
+Regions = dict[Region, list[Partition]]  # the partitions of each region; leaf regions have none
 
 # Chosen on the validation rows of NLTCS, where three components of six sums and inputs are at -5.99
 # after 120 iterations of EM; with 0.5 and 1.0 at -6.01.
@@ -47,13 +47,13 @@ CONCENTRATION = 0.3  # of the Dirichlet that weights are drawn from
 class RatSpn(Options):
     """A random tensorised SPN: columns halved at random again and again (Peharz et al. 2019)."""
 
-    splits: int = option(3, "how often columns are halved, down to single ones at most", min=1)
-    repetitions: int = option(4, "how many random ways to halve all columns", min=1)
-    sums: int = option(8, "how many sums each inner region has", min=1)
-    inputs: int = option(8, "how many products of leaves each leaf region has", min=1)
+    splits: int = option(3, "how many times columns are halved, or until one is left", min=1)
+    repetitions: int = option(4, "the number of random ways to halve all columns", min=1)
+    sums: int = option(8, "the number of sums of each inner region", min=1)
+    inputs: int = option(8, "the number of products of leaves of each leaf region", min=1)
 
     def learn(self, task: LearningTask) -> int:
-        """Add a circuit over all columns; answer its root."""
+        """Add a circuit over all columns. Return its root."""
         everything = tuple(range(len(task.columns)))
         regions: Regions = {}
         for _ in range(self.repetitions):
@@ -62,7 +62,7 @@ class RatSpn(Options):
 
 
 def cut(regions: Regions, whole: Region, splits: int, rng: np.random.Generator) -> None:
-    """Cut a region in two at random, its halves in turn, and so on; note all partitions."""
+    """Cut a region at random in two, its halves in turn, and so on; add the partitions."""
     waiting = [(whole, splits)]
     for region, left in waiting:
         known = regions.setdefault(region, [])
@@ -77,24 +77,24 @@ def cut(regions: Regions, whole: Region, splits: int, rng: np.random.Generator) 
 
 
 class _Circuit:
-    """The nodes of a region graph: first how many rows stand behind each, then the nodes."""
+    """The circuit of a region graph: first the rows behind each node, then the nodes."""
 
     def __init__(self, options: RatSpn, task: LearningTask, regions: Regions) -> None:
         self.options, self.task, self.regions = options, task, regions
-        # Smaller regions first, so that every region stands after those it is made of.
+        # Smaller regions first, so that every region comes after its halves.
         self.order = sorted(regions, key=lambda region: (len(region), region))
         self.root = self.order[-1]
         self.nodes: list[Node] = []
         self.edges: list[tuple[int, int, float | None]] = []
 
     def width(self, region: Region) -> int:
-        """How many nodes a region has."""
+        """Return the number of a region's nodes."""
         if region == self.root:
             return 1
         return self.options.sums if self.regions[region] else self.options.inputs
 
     def build(self) -> int:
-        """Add all nodes to the forest; answer the root."""
+        """Add all nodes to the forest. Return the root."""
         rows, weights = self._shares()
         leaves = StartingLeaves(self.task, PULL)
         first: dict[Region, int] = {}  # node of each region
@@ -110,7 +110,7 @@ class _Circuit:
         return self.task.builder.extend(self.nodes, self.edges) + first[self.root]
 
     def _shares(self) -> tuple[dict[Region, Floats], dict[Region, Floats]]:
-        """From the root down: the rows behind each region's nodes, and the weights of its sums."""
+        """Return the rows behind each region's nodes, and the weights of its sums."""
         rows = {region: np.zeros(self.width(region)) for region in self.order}
         rows[self.root][:] = self.task.table.weights.sum()
         weights: dict[Region, Floats] = {}
@@ -132,7 +132,7 @@ class _Circuit:
         return rows, weights
 
     def _products(self, partitions: list[Partition], first: dict[Region, int], rows: Floats) -> int:
-        """A product for each pair of nodes of each partition's halves; answer the first."""
+        """Add a product for each pair of nodes of each partition's halves. Return the first."""
         begin = number = len(self.nodes)
         self.nodes += [Product(r, self.task.builder.origin) for r in rows.tolist()]
         for one, other in partitions:
@@ -143,7 +143,7 @@ class _Circuit:
         return begin
 
     def _inputs(self, region: Region, leaves: StartingLeaves, rows: Floats) -> int:
-        """The input distributions of a leaf region, each near a training row; answer the first."""
+        """Add the inputs of a leaf region, each near a training row. Return the first."""
         origin, each = self.task.builder.origin, rows.tolist()
         picks = random_rows(self.task.table, len(each), self.task.rng)
         begin = len(self.nodes)
@@ -162,7 +162,7 @@ class _Circuit:
         return number
 
     def _sums(self, parts: int, rows: Floats, weights: Floats) -> None:
-        """Sums over all the parts, of which this is the first."""
+        """Add sums over all the parts; `parts` is the first of these."""
         number = len(self.nodes)
         self.nodes += [Sum(r, self.task.builder.origin) for r in rows.tolist()]
         self.edges += [

@@ -1,9 +1,9 @@
-"""Passes: Graph to Graph, the distribution unchanged. Each works in place on a graph it is given.
+"""Passes: rewritings of a graph, in place, that do not change its distribution.
 
-The order is the order of the lists below, and its reasons are these. Pruning goes first, since it
-leaves sums with one child. Sharing comes before merging, since it finds equal parts while they
-still stand where their makers put them, and since it gives nodes second parents that merging must
-respect. Single children go next, so that a sum below a sum is seen as nested. Merging comes last.
+They run in the order of the dicts below, for these reasons. Pruning comes first, since it leaves
+sums with one child. Sharing comes before merging, since merging would hide equal parts, and since
+sharing gives nodes second parents, which must not be merged. Nodes with a single child are removed
+next, so that a sum below a sum is recognised as nested. Merging comes last.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def run(
     *,
     keep: bool = True,
 ) -> Graph:
-    """The graph after all passes, in order. The graph given is left as it was.
+    """Return the graph after all passes.
 
-    `after` is called with each pass's name and the graph as that pass left it. Whoever has no
-    further use for the graph given need not `keep` it, which saves the time and memory of a copy.
+    `after` is called with each pass's name and the graph as that pass left it. With `keep`, the
+    given graph is left unchanged; without, the passes change it, which saves a copy.
     """
     work = graph.copy() if keep else graph
     for name, apply in passes.items():

@@ -1,10 +1,10 @@
 """Merge a sum into the sum above it, and a product into the product above it.
 
-Only where the inner node has that one parent and is not tied to another: then it is an
-intermediate result that nobody else uses, and a level of evaluation is saved.
+This is done only if the inner node has no other parent and is not tied to another node: then it is
+an intermediate result that nothing else uses, and a level of evaluation is saved.
 
-Whole towers of nodes become one, so that edges would be moved again and again. What merging leads
-to is worked out first, and the graph is changed once.
+Long chains of nodes may become one node, and moving edges at each step would be slow. So the
+result of merging is computed first, and the graph is changed once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spnc.graph.nodes import Graph, Node, Product, Sum, children, flat, parents, payloads
+from spnc.graph.nodes import Graph, Node, Product, Sum, children, edge_arrays, parents, payloads
 
 
 def merge_sums(graph: Graph) -> Graph:
@@ -22,14 +22,14 @@ def merge_sums(graph: Graph) -> Graph:
     node, below, above = payloads(graph), children(graph), parents(graph)
     merged: dict[Hashable, dict[Any, float]] = {}
     gone: list[Hashable] = []
-    lost: dict[Hashable, int] = {}  # parents that are no longer there
+    lost: dict[Hashable, int] = {}  # how many of a node's parents have been merged away
     for n in _with_nested(graph, node, Sum):
         weights = {c: data["weight"] for c, data in below[n].items()}
         waiting = list(weights)
         while waiting:
             child = waiting.pop()
             if child not in weights or not _is_free(node[child], Sum):
-                continue  # merged already, or to be left
+                continue  # merged already, or not to be merged
             if len(above[child]) - lost.get(child, 0) > 1:
                 continue
             outer = weights.pop(child)
@@ -39,7 +39,7 @@ def merge_sums(graph: Graph) -> Graph:
             for grandchild, weight in inner.items():
                 if grandchild in weights:
                     lost[grandchild] = lost.get(grandchild, 0) + 1
-                    waiting.append(grandchild)  # it may have had these two as its only parents
+                    waiting.append(grandchild)  # these two may have been its only parents
                 weights[grandchild] = weights.get(grandchild, 0.0) + outer * weight
             gone.append(child)
         merged[n] = weights
@@ -71,19 +71,19 @@ def merge_products(graph: Graph) -> Graph:
 
 
 def _is_free(node: Node, kind: type[Sum | Product]) -> bool:
-    """Whether this is a node of that kind whose parameters, if it has any, are its own."""
+    """Return whether this is a node of that kind without shared parameters."""
     return isinstance(node, kind) and (isinstance(node, Product) or node.tie is None)
 
 
 def _with_nested(
     graph: Graph, node: dict[Hashable, Node], kind: type[Sum | Product]
 ) -> list[Hashable]:
-    """Nodes with a child that can be merged into them, children first.
+    """Return the nodes with a child that can be merged into them, children first.
 
-    No others come to be by merging: it takes a parent from a node only where that node is a child
-    of the one that is merged into.
+    Merging creates no further ones: it removes a parent of a node only if that node is a child of
+    the node merged into.
     """
-    edges = flat(graph)
+    edges = edge_arrays(graph)
     is_kind = np.array([isinstance(payload, kind) for payload in node.values()])
     lone = np.flatnonzero(is_kind & (edges.parents.counts == 1))
     above = edges.parents.at(lone)

@@ -1,4 +1,4 @@
-"""Drop edges of weight zero, and whatever the root no longer reaches."""
+"""Remove edges of weight zero, and nodes that the root no longer reaches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from spnc.graph.nodes import Graph, below, find_root, tops
 
 
 def prune(graph: Graph) -> Graph:
-    """A weight of exactly zero is structure: the edge is not there, and training keeps it so."""
+    """Remove edges of weight exactly zero: training would keep them at zero."""
     root = find_root(graph)
     graph.graph["root"] = root
     dead = [
@@ -16,7 +16,7 @@ def prune(graph: Graph) -> Graph:
         if data.get("weight") == 0.0
     ]
     graph.remove_edges_from(dead)
-    if tops(graph) != [root]:  # else all is reached: a way up ends at a node without parents
+    if tops(graph) != [root]:  # otherwise the root reaches all nodes
         reached = set(below(graph, root))
         graph.remove_nodes_from([n for n in graph if n not in reached])
     return graph

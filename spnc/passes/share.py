@@ -1,9 +1,9 @@
-"""Share equal subgraphs (hash-consing): what is computed twice is computed once.
+"""Share equal subgraphs (hash-consing), so that each is evaluated once.
 
-Sharing ties parameters. Before training, sums and leaves are shared only when they carry the same
-`tie`, which says that they are one thing; that two free parameters happen to start equal means
-nothing. Products have no parameters and are shared whenever their children are the same. In a
-finished model nothing moves any more, and all that is equal is shared.
+Sharing ties parameters. Before training, sums and leaves are shared only if they have the same
+`tie`: free parameters that happen to start equal may become different. Products have no parameters
+and are shared whenever their children are the same. In a finished model parameters no longer
+change, and all equal nodes are shared.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from spnc.graph.nodes import (
 
 
 def share_tied(graph: Graph) -> Graph:
-    """Share what is meant to be one thing: safe before training."""
+    """Share equal products, and sums and leaves that are tied: safe before training."""
     return _share(graph, finished=False)
 
 
 def share_equal(graph: Graph) -> Graph:
-    """Share all that is equal: for finished models."""
+    """Share all equal nodes: for finished models."""
     return _share(graph, finished=True)
 
 
 def _share(graph: Graph, *, finished: bool) -> Graph:
-    graph.graph["root"] = find_root(graph)  # nothing else is as high, so nothing equals it
+    graph.graph["root"] = find_root(graph)  # the root has no equal, so it stays
     node = payloads(graph)
     if finished or any(getattr(each, "tie", None) is not None for each in node.values()):
         order = children_first(graph)
@@ -47,10 +47,11 @@ def _share(graph: Graph, *, finished: bool) -> Graph:
 
 
 def _share_products(graph: Graph, products: set[Hashable]) -> None:
-    """Share equal products. Without ties nothing else is shared, and in most forests little is.
+    """Share equal products. Without ties nothing else is shared, and most forests have few.
 
-    Of two that are equal, once all below them is shared, the children are the very same, each of
-    which has two parents. So we look above such nodes, and then above what has been shared.
+    Two equal products have identical children once everything below is shared, so each of these
+    children has two parents. The search starts above such nodes, and continues above every
+    product that has been shared.
     """
     below, above = children(graph), parents(graph)
     shared = {n for n, edges in above.items() if len(edges) > 1}
@@ -60,7 +61,7 @@ def _share_products(graph: Graph, products: set[Hashable]) -> None:
 
 
 def _join(graph: Graph, nodes: list[Hashable]) -> list[Hashable]:
-    """Share those with the same children. The nodes that others have become are answered."""
+    """Share nodes with the same children. Return the nodes that replaced others."""
     first: dict[frozenset[Hashable], Hashable] = {}
     pairs = [(n, first.setdefault(frozenset(graph.succ[n]), n)) for n in nodes]
     kept = []

@@ -7,7 +7,7 @@ from spnc.graph.nodes import Graph, children, children_first, find_root
 
 
 def single_child(graph: Graph) -> Graph:
-    """Every inner node left has two children or more."""
+    """Replace every inner node with one child by that child."""
     root = find_root(graph)
     below = children(graph)
     if any(len(edges) == 1 for edges in below.values()):

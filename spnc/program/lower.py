@@ -11,8 +11,8 @@ import numpy as np
 from spnc.common.arrays import Floats, Ints
 from spnc.common.gc_pause import gc_paused
 from spnc.data.dataset import Column
-from spnc.graph.flat import Lists
-from spnc.graph.nodes import Graph, Sum, children, find_root, flat, payloads
+from spnc.graph.edge_arrays import RaggedArray
+from spnc.graph.nodes import Graph, Sum, children, edge_arrays, find_root, payloads
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 
 
@@ -27,7 +27,7 @@ def lower_with_numbers(graph: Graph) -> tuple[Program, Parameters, dict[Hashable
     """The same, and the number that each node of the graph has in the program."""
     columns = graph.graph["columns"]
     node: list[Any] = list(payloads(graph).values())
-    edges = flat(graph)
+    edges = edge_arrays(graph)
     bottom, *upper = edges.generations
     tables = _tables(bottom, node, columns)
     is_sum = np.array([isinstance(payload, Sum) for payload in node])
@@ -51,7 +51,7 @@ def lower_with_numbers(graph: Graph) -> tuple[Program, Parameters, dict[Hashable
     for kind, members in groups:
         first, last = int(number[members[0]]), int(number[members[-1]]) + 1
         places = edges.children.places(members)
-        own = Lists.of(edges.children.counts[members], number[edges.children.members[places]])
+        own = RaggedArray.of(edges.children.counts[members], number[edges.children.members[places]])
         segments.append(Segment(kind, first, last, own.starts, own.members, slots if kind else 0))
         if kind:
             weights.append(edge_weights[places])

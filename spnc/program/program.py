@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from spnc.common.arrays import Floats, Ints
+from spnc.common.wording import with_article
 from spnc.data.dataset import Column
 from spnc.leaves import Distribution
 from spnc.leaves.smoothing import SUM_TOLERANCE
@@ -224,7 +225,7 @@ class Program:
             if table.dtype != np.float64 or table.ndim != 2 or len(table) != len(leaf):
                 yield "a leaf table has the wrong shape"
             elif not leaf.kind.is_valid(table, leaf.states):
-                yield f"a {leaf.distribution} leaf has invalid parameters"
+                yield f"{with_article(leaf.distribution)} leaf has invalid parameters"
 
 
 def _within(values: Ints, low: int, high: int) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Progress
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
@@ -16,26 +17,27 @@ from spnc.graph.forest import Forest
 
 @dataclass(frozen=True, eq=False)
 class LinkingTask:
-    """What a strategy is given: the forest, and all it may judge links by."""
+    """What a strategy is given: the forest, and the data to judge links by."""
 
     forest: Forest
     dataset: Dataset
     rng: np.random.Generator
-    sink: Sink  # where it reports what it cannot do
+    sink: Sink  # for problems and warnings
     progress: Progress
-    warm_up: Callable[[int], None]  # fits the forest as it is, by so many iterations of EM
+    pretrain: Callable[[int], None]  # runs this many iterations of EM on the forest as it is
+    deadline: Deadline = NEVER  # which strategies that take long check as they go
 
 
 class Residual(Protocol):
     """A way of drawing residual links."""
 
     plugin_name: ClassVar[str]
-    draws: ClassVar[bool]  # whether it draws any, for which two components are needed
+    draws: ClassVar[bool]  # whether it draws links at all; if so, it needs two components
 
     def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """Report what does not go with the data, before anything is learned."""
+        """Report options that do not suit the data, before anything is learned."""
         ...
 
     def link(self, task: LinkingTask) -> Forest:
-        """The forest with its links, which may have gained components."""
+        """Return the forest with its links; it may have more components than before."""
         ...

@@ -18,5 +18,5 @@ class NoLinks(Options):
     draws: ClassVar[bool] = False
 
     def link(self, task: LinkingTask) -> Forest:
-        """The forest as it is."""
+        """Return the forest unchanged."""
         return task.forest

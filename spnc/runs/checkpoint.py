@@ -1,7 +1,8 @@
-"""A checkpoint: the state of training as a safetensors file, with one text of JSON."""
+"""Checkpoints: the state of training as a safetensors file, with one text of JSON."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import fields
 from pathlib import Path
@@ -10,14 +11,30 @@ from typing import Any
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.program.program import Parameters
-from spnc.training import Fitted, Record, State
+from spnc.data.dataset import Dataset
+from spnc.program.program import Parameters, Program
+from spnc.runs.lock import recipe_text
+from spnc.spec.recipe import Recipe
+from spnc.training import FitResult, Record, State
 
 FORMAT = "spnc-checkpoint"
 
 
+def fingerprint(recipe: Recipe, dataset: Dataset, program: Program, parameters: Parameters) -> str:
+    """Return a digest of what a checkpoint belongs to: recipe, data, circuit, first parameters."""
+    sha = hashlib.sha256(dataset.digest.encode())
+    sha.update(recipe_text(recipe).encode())
+    for segment in program.segments:
+        sha.update(f"{segment.is_sum} {segment.first} {segment.last}".encode())
+        sha.update(segment.starts.tobytes() + segment.children.tobytes())
+    sha.update(parameters.weights.tobytes())
+    for leaf, table in zip(program.leaves, parameters.tables, strict=True):
+        sha.update(leaf.distribution.encode() + leaf.variables.tobytes() + table.tobytes())
+    return sha.hexdigest()
+
+
 def state_bytes(state: State, fingerprint: str) -> bytes:
-    """The content of a checkpoint. `fingerprint` says which run it belongs to."""
+    """Return the content of a checkpoint; `fingerprint` says which run it belongs to."""
     from safetensors.numpy import save
 
     tensors = {
@@ -42,11 +59,11 @@ def state_bytes(state: State, fingerprint: str) -> bytes:
 
 
 def read_state(path: Path, fingerprint: str, like: Parameters) -> State | None:
-    """The state in a file; None if it is of another run.
+    """Return the state in a file; None if it belongs to another run.
 
-    Its arrays must be shaped as `like`, the parameters that training began with. Those of a fit
-    after pruning have shapes of their own, and memories are the optimiser's: both are compared
-    with what they should be where training goes on. Raises all kinds of errors for other files.
+    Its arrays must have the shapes of `like`, the parameters that training began with. Those of a
+    fit after pruning have shapes of their own, and memories are the optimiser's: both are checked
+    when training continues. Raises many kinds of errors for other files.
     """
     from safetensors import safe_open
 
@@ -60,7 +77,7 @@ def read_state(path: Path, fingerprint: str, like: Parameters) -> State | None:
         first = about["earlier"]
         history, kept = _history(first["history"], first["kept_iteration"])
         found = _parameters("earlier.", tensors, like)
-        earlier = Fitted(found, history, str(first["stopped"]), str(first["kept"]), kept)
+        earlier = FitResult(found, history, str(first["stopped"]), str(first["kept"]), kept)
     shaped = like if earlier is None else None
     history, best = _history(about["history"], about["best_iteration"])
     return State(
@@ -95,7 +112,7 @@ def _rows(history: tuple[Record, ...]) -> list[list[Any]]:
 
 
 def _history(rows: Any, iteration: Any) -> tuple[tuple[Record, ...], int]:
-    """A history, and the number of an iteration in it."""
+    """Return a history and the number of an iteration in it."""
     history = tuple(Record(*row) for row in rows)
     numbers = [iteration, *(v for row in rows for v in row)]
     if not all(v is None or isinstance(v, int | float) for v in numbers):

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import math
-import os
 import re
 import shlex
 import time
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from itertools import count, takewhile
 from pathlib import Path
 
 from spnc.common.atomic import write_bytes, write_text
-from spnc.runs.checkpoint import read_state, state_bytes
 from spnc.data.dataset import Dataset
-from spnc.diagnostics import Sink
-from spnc.runs.lock import recipe_text, versions
-from spnc.pipeline import Compiled, Trained
-from spnc.program.program import Program
-from spnc.registry.usage import suppliers, used_plugins
-from spnc.spec.recipe import Lock, Recipe
-from spnc.spec.relocate import relocated
-from spnc.spec.write_yaml import write_yaml
+from spnc.diagnostics import Sink, listed, writing
+from spnc.model import Model
+from spnc.program.program import Parameters, Program
+from spnc.runs.checkpoint import fingerprint, read_state, state_bytes
+from spnc.runs.interruption import Interrupted, termination_interrupts
+from spnc.runs.lock import lock_text
+from spnc.runs.metrics import Metrics
+from spnc.spec.recipe import Recipe
+from spnc.spec.relocate import files_of
 from spnc.training import Record, State
 
 CHECKPOINT_SECONDS = 30.0
@@ -34,13 +34,14 @@ BEST = "best-*.spnc"  # the best model of a search so far
 
 @dataclass(eq=False)
 class RunFolder:
-    """Where one training keeps its files. `keep` is called on every iteration."""
+    """The files of one training."""
 
     path: Path
     sink: Sink
-    fingerprint: str = ""
+    resuming: bool = False  # whether an interrupted run in it is to be continued
     latest: State | None = None
-    _saved_at: float = -math.inf  # the first iteration is kept at once
+    _fingerprint: str = ""
+    _saved_at: float = -math.inf  # so that the first iteration is saved at once
 
     @property
     def model(self) -> Path:
@@ -64,7 +65,7 @@ class RunFolder:
 
     @property
     def recipe(self) -> Path:
-        """The recipe that `--auto` has come to, short, for people."""
+        """The short recipe that `--auto` has chosen, for people."""
         return self.path / "recipe.yaml"
 
     @property
@@ -74,7 +75,7 @@ class RunFolder:
 
     @property
     def search(self) -> Path:
-        """Where a search stands, while it runs."""
+        """The journal of a search, while it runs."""
         return self.path / "search.json"
 
     @property
@@ -84,11 +85,11 @@ class RunFolder:
 
     @property
     def checkpoint(self) -> Path:
-        """Where training stands, while it runs."""
+        """The state of training, while it runs."""
         return self.path / "checkpoint.safetensors"
 
-    def go_on(self) -> str:
-        """The command that goes on with what was broken off here, as a shell takes it."""
+    def resume_command(self) -> str:
+        """Return the shell command that resumes what was interrupted here."""
         begun = shlex.quote(str(self.lock))
         if self.search.is_file():
             try:
@@ -100,18 +101,18 @@ class RunFolder:
         return f"spnc train {begun or '…'} --out {shlex.quote(str(self.path))} --resume{allow}"
 
     def keep(self, state: State) -> None:
-        """Remember the state; write it when the last write is some time ago."""
+        """Remember the state after an iteration; write it if the last checkpoint is old enough."""
         self.latest = state
         if time.monotonic() - self._saved_at >= CHECKPOINT_SECONDS:
             self.write_checkpoint()
 
     def write_checkpoint(self) -> bool:
-        """Write the latest state, if there is one; training can go on where that fails."""
+        """Write the latest state. Return whether that worked; if not, training goes on (W403)."""
         if self.latest is None:
             return False
         self._saved_at = time.monotonic()
         try:
-            write_bytes(self.checkpoint, state_bytes(self.latest, self.fingerprint))
+            write_bytes(self.checkpoint, state_bytes(self.latest, self._fingerprint))
         except OSError as error:
             if not any(d.code == "W403" for d in self.sink.diagnostics):
                 reason = error.strerror or str(error)
@@ -119,20 +120,29 @@ class RunFolder:
                     "W403",
                     f"a checkpoint could not be written: {reason}",
                     where=str(self.checkpoint),
-                    notes=["training went on without"],
+                    notes=["training went on without it"],
                 )
             return False
         return True
 
-    def begin(self, compiled: Compiled, *, resuming: bool) -> None:
-        """Make the folder, with the lock file in it: from here on the run can be resumed."""
-        self.clear(keep_checkpoint=resuming)
-        self.attend(compiled)
-        text = lock_text(compiled.recipe, compiled.dataset, self.path, compiled.program)
-        write_text(self.lock, text)
+    def begin(
+        self, recipe: Recipe, dataset: Dataset, program: Program, parameters: Parameters
+    ) -> State | None:
+        """Create the folder with its lock file; from here on the run can be resumed.
+
+        Return the state to continue from if the run is resumed, unless it was broken off before
+        its first iteration.
+        """
+        self.attend(recipe, dataset, program, parameters)
+        state = self.read_checkpoint(parameters) if self.resuming else None
+        self.sink.stop()
+        with writing(self.path):
+            self.clear(keep_checkpoint=state is not None)
+            write_text(self.lock, lock_text(recipe, dataset, self.path, program))
+        return state
 
     def clear(self, *, keep_checkpoint: bool) -> None:
-        """Make the folder; what an earlier run left there is removed, so that no file is of it."""
+        """Create the folder and delete an earlier run's files."""
         self.path.mkdir(parents=True, exist_ok=True)
         old = [self.model, self.metrics, self.history, self.tries, self.search, self.recipe]
         old += [self.report, *self.path.glob(BEST), *self.left_over()]
@@ -140,41 +150,66 @@ class RunFolder:
             file.unlink(missing_ok=True)
 
     def left_over(self) -> list[Path]:
-        """What a run that was killed while it wrote has left: halves of files."""
+        """Return the temporary files of a run that was killed while it wrote."""
         names = [self.model, self.metrics, self.history, self.lock, self.recipe, self.tries]
         names += [self.search, self.report, self.checkpoint, self.path / BEST]
         return [file for name in names for file in self.path.glob(f".{name.name}.*")]
 
-    def attend(self, compiled: Compiled) -> None:
-        """Checkpoints are of this from now on."""
-        self.fingerprint = _fingerprint(compiled)
+    def attend(
+        self, recipe: Recipe, dataset: Dataset, program: Program, parameters: Parameters
+    ) -> None:
+        """Let the checkpoints from now on belong to the training of this program."""
+        self._fingerprint = fingerprint(recipe, dataset, program, parameters)
         self.latest, self._saved_at = None, -math.inf
 
-    def finish(self, trained: Trained) -> None:
-        """Write the results; the checkpoint has served."""
-        trained.model.save(self.model)
-        text = json.dumps(trained.metrics, indent=2)
-        write_text(self.metrics, text + "\n")
-        write_text(self.history, _history_text(trained.fitted.history))
-        self.checkpoint.unlink(missing_ok=True)
+    @contextmanager
+    def saving_on_interruption(self) -> Iterator[None]:
+        """Write a checkpoint when the training inside is interrupted, and raise `Interrupted`.
 
-    def read_checkpoint(
-        self, compiled: Compiled, sink: Sink, *, searching: bool = False
-    ) -> State | None:
-        """The state to go on from. None after reporting why there is none, or to start anew:
+        Where nothing could be saved, the plain KeyboardInterrupt goes on.
+        """
+        try:
+            with termination_interrupts():
+                yield
+        except KeyboardInterrupt:
+            if not self.write_checkpoint() or self.latest is None:
+                raise
+            done = self.latest.history[-1].iteration
+            raise self.interrupted(
+                f"interrupted after iteration {done}; saved in {self.checkpoint}"
+            ) from None
 
-        a run that was broken off before its first iteration has a lock file and nothing else;
-        in a search, the checkpoint may be that of a finished try.
+    def interrupted(self, what: str) -> Interrupted:
+        """Return the exception that says what an interruption left, and how to resume."""
+        if self.recipe.is_file():
+            model = next(iter(sorted(self.path.glob(BEST))), self.path)
+            what += f"\nthe best so far: {model}, from {self.recipe}"
+        return Interrupted(f"{what}\ncontinue with: {self.resume_command()}", self.sink.diagnostics)
+
+    def finish(self, model: Model, metrics: Metrics, history: Sequence[Record]) -> None:
+        """Write the results and delete the checkpoint."""
+        with writing(self.path):
+            model.save(self.model)
+            write_text(self.metrics, json.dumps(metrics.to_json(), indent=2) + "\n")
+            write_text(self.history, _history_text(history))
+            self.checkpoint.unlink(missing_ok=True)
+
+    def read_checkpoint(self, like: Parameters, *, searching: bool = False) -> State | None:
+        """Return the state to continue from; `like` are the first parameters of the training.
+
+        None after reporting why there is no state, or if training starts from the beginning: a run
+        that was broken off before its first iteration has a lock file and nothing else, and in a
+        search the checkpoint may be that of a finished try.
         """
         from safetensors import SafetensorError
 
-        where = str(self.checkpoint)
+        where, sink = str(self.checkpoint), self.sink
         if not searching and self.search.is_file():
             sink.error(
                 "E403",
-                f"`{self.path}` holds a search that is not finished, and this is no search",
+                f"`{self.path}` holds an unfinished search, and this spec has no `search`",
                 where=str(self.path),
-                help=f"go on with `{self.go_on()}`, or train into another folder",
+                help=f"continue with `{self.resume_command()}`, or train into another folder",
             )
             return None
         if not self.checkpoint.is_file():
@@ -189,7 +224,7 @@ class RunFolder:
             )
             return None
         try:
-            state = read_state(self.checkpoint, _fingerprint(compiled), compiled.parameters)
+            state = read_state(self.checkpoint, self._fingerprint, like)
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
             sink.error(
                 "E403",
@@ -202,52 +237,14 @@ class RunFolder:
         if state is None and not searching:
             sink.error(
                 "E403",
-                "the checkpoint is of another recipe or other data",
+                "the checkpoint belongs to another recipe or other data",
                 where=where,
-                help=f"go on with `{self.go_on()}`, or train into another folder",
+                help=f"continue with `{self.resume_command()}`, or train into another folder",
             )
         return state
 
 
-def lock_text(
-    recipe: Recipe, dataset: Dataset, folder: Path, program: Program | None = None
-) -> str:
-    """A spec that repeats the run: every default resolved, file names seen from `folder`.
-
-    `program` is its circuit, where that is known: leaves can come from plug-ins too.
-    """
-    leaves = [table.distribution for table in program.leaves] if program is not None else []
-    tries = [one.recipe for one in recipe.space.tries] if recipe.space is not None else [recipe]
-    plugins = suppliers(used_plugins(tries, leaves))
-    lock = Lock(data=dataset.digest, versions=versions(), plugins=plugins)
-    recipe = relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
-    head = "# Written by spnc: every option of the run, and what it was made from.\n"
-    search = recipe.search if recipe.space is not None else None
-    recipe = replace(recipe, backend=recipe.backend.resolved(), search=search, lock=lock)
-    return head + write_yaml(recipe, full=True)
-
-
-def short_text(recipe: Recipe, folder: Path) -> str:
-    """A spec that repeats the run, for people: only what is not the default."""
-    return write_yaml(
-        relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
-    )
-
-
-def _fingerprint(compiled: Compiled) -> str:
-    """What a checkpoint belongs to: the recipe, the data, the circuit and where it started."""
-    sha = hashlib.sha256(compiled.dataset.digest.encode())
-    sha.update(recipe_text(compiled.recipe).encode())
-    for segment in compiled.program.segments:
-        sha.update(f"{segment.is_sum} {segment.first} {segment.last}".encode())
-        sha.update(segment.starts.tobytes() + segment.children.tobytes())
-    sha.update(compiled.parameters.weights.tobytes())
-    for leaf, table in zip(compiled.program.leaves, compiled.parameters.tables, strict=True):
-        sha.update(leaf.distribution.encode() + leaf.variables.tobytes() + table.tobytes())
-    return sha.hexdigest()
-
-
-def _history_text(history: tuple[Record, ...]) -> str:
+def _history_text(history: Sequence[Record]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = [f.name for f in fields(Record)]
@@ -260,10 +257,42 @@ def _cell(value: object) -> str:
     return "" if value is None else repr(value)
 
 
-def default_folder(recipe: Recipe, *, resume: bool) -> Path:
-    """`runs/NAME`, or the first of `runs/NAME-2`, `-3`, … that is not there yet.
+def open_run(
+    recipe: Recipe, out: str | Path | None, sink: Sink, *, resume: bool, overwrite: bool
+) -> RunFolder:
+    """Return the run folder; stop if it holds something that must not be lost (E506).
 
-    To resume, the latest of these that was broken off.
+    Without `out` it is `runs/NAME`, or `runs/NAME-2` and so on if that is taken.
+    """
+    path = default_folder(recipe, resume=resume) if out is None else Path(out)
+    taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+    if taken and not (path.is_dir() and (resume or overwrite)):
+        sink.error(
+            "E506",
+            f"`{path}` is not empty" if path.is_dir() else f"`{path}` is not a folder",
+            where=str(path),
+            help="choose another folder, or give --overwrite, or --resume to continue"
+            if path.is_dir()
+            else "give the name of a folder; it need not exist",
+        )
+    sink.stop()
+    inside = [f for f in sorted(files_of(recipe)) if path.resolve() in f.resolve().parents]
+    if taken and overwrite and inside:
+        sink.error(
+            "E506",
+            f"`{path}` holds files that this spec needs",
+            where=str(path),
+            notes=[f"it names {listed([str(file) for file in inside])}"],
+            help="choose another folder for the run",
+        )
+    sink.stop()
+    return RunFolder(path, sink, resume)
+
+
+def default_folder(recipe: Recipe, *, resume: bool) -> Path:
+    """Return `runs/NAME`, or the first of `runs/NAME-2`, `-3`, … that does not exist yet.
+
+    To resume, return the latest of these that was broken off.
     """
     name = re.sub(r"[^\w.-]+", "-", recipe.model).strip(".-") or "model"
     candidates = (Path("runs") / (name if i == 1 else f"{name}-{i}") for i in count(1))

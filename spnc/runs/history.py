@@ -1,4 +1,4 @@
-"""The learning curve of a run, read back from its folder; also while the run goes on."""
+"""The learning curve of a run, read from its folder; also while the run is under way."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from spnc.runs import checkpoint
 from spnc.diagnostics import Sink
+from spnc.runs import checkpoint
 from spnc.runs.folder import RunFolder
 from spnc.training import Record
 
-# What reading a file that was changed can raise.
+# What reading a damaged file can raise.
 _DAMAGE = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, csv.Error)
 _ABSURD = 1e15  # no iteration and no log-likelihood is beyond this
 
@@ -23,8 +23,8 @@ _ABSURD = 1e15  # no iteration and no log-likelihood is beyond this
 class History:
     """Average log-likelihoods by iteration; `valid` is empty without validation rows.
 
-    Where no row was possible, a value is not a number. `kept` is the position of the parameters
-    that were kept, or that are the best so far of a run that is not `finished`.
+    A value is NaN where no row was possible. `kept` is the position of the parameters that were
+    kept, or the best so far if the run is not `finished`.
     """
 
     name: str
@@ -36,7 +36,7 @@ class History:
 
 
 def read_history(path: Path, sink: Sink) -> History | None:
-    """The curve of a run folder, or None after reporting why there is none (E601)."""
+    """Return the curve of a run folder, or None after reporting why there is none (E601)."""
     folder = RunFolder(path, sink)
     if not path.is_dir():
         found = "is a file" if path.exists() else "does not exist"
@@ -88,7 +88,7 @@ def _finished(folder: RunFolder) -> History:
 
 
 def _kept(folder: RunFolder) -> int | None:
-    """Which iteration a finished run kept, if its metrics are there to tell."""
+    """Return which iteration a finished run kept; None if its metrics do not say."""
     try:
         metrics = json.loads(folder.metrics.read_text(encoding="utf-8"))
         return int(metrics["optimizer"]["kept_iteration"])
@@ -124,7 +124,7 @@ def _history(
         raise ValueError("its numbers are absurd")
     watched = any(map(math.isfinite, valid))
     if not finished and not watched:
-        kept = None  # without validation rows the last is kept, and that is still to come
+        kept = None  # without validation rows the last iteration is kept, which is still to come
     return History(
         folder.path.resolve().name,
         iterations,

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
+from spnc.program.program import Program
+from spnc.registry.usage import suppliers, used_plugins
 from spnc.spec.plugins import check_locked_plugins
-from spnc.spec.recipe import Recipe
+from spnc.spec.recipe import Lock, Recipe
 from spnc.spec.relocate import relocated
 from spnc.spec.write_yaml import write_yaml
 
 
 def versions() -> str:
-    """What the bits of a result depend on, besides spec, data and seed."""
+    """Return what the bits of a result depend on besides spec, data and seed."""
     python = ".".join(platform.python_version_tuple()[:2])
     packages = {"spnc": "spnc-forest", "numpy": "numpy", "scikit-learn": "scikit-learn"}
     found = [f"{name} {version(package)}" for name, package in packages.items()]
@@ -23,34 +27,60 @@ def versions() -> str:
 
 
 def recipe_text(recipe: Recipe) -> str:
-    """The recipe as models and checkpoints remember it: every default, no folders, no lock.
+    """Return the recipe as models and checkpoints keep it: every default, no folders, no lock.
 
-    It says what was done, and not where, so that the same run gives the same bytes anywhere.
+    It says what was done, not where, so that the same run gives the same bytes anywhere.
     """
-    plain = relocated(recipe, lambda file: file.name)
+    plain = relocated(recipe, lambda file: file.name, absolute=True)
     search = plain.search if plain.space is not None else None  # else it has no effect
     plain = replace(plain, backend=plain.backend.resolved(), search=search, lock=None)
     return write_yaml(plain, full=True)
 
 
 def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
-    """Data that a lock names has to be the same (E405); other versions are worth a word (W402)."""
+    """Report data that a lock does not match (E405), and warn of other versions (W402)."""
     lock = recipe.lock
     if lock is None:
         return
     if lock.data is not None and lock.data != dataset.digest:
         sink.error(
             "E405",
-            "the data is not what this recipe was locked to",
+            "the data has changed since this recipe was locked",
             lock.span_of("data"),
             notes=[f"the data now has the SHA-256 {dataset.digest}"],
-            help="bring the data back, or remove `lock` to train on what is there",
+            help="restore the data, or remove `lock` to train on the data as it is now",
         )
     check_locked_plugins(recipe, sink)
     if lock.versions is not None and lock.versions != versions():
         sink.warning(
             "W402",
-            "the versions are not those this recipe was locked with",
+            "this recipe was locked with other versions",
             lock.span_of("versions"),
             notes=[f"in use now: {versions()}", "the result may differ in its last digits"],
         )
+
+
+def lock_text(
+    recipe: Recipe, dataset: Dataset, folder: Path, program: Program | None = None
+) -> str:
+    """Return a spec that repeats the run: every default resolved, files relative to `folder`.
+
+    `program` is its circuit, where that is known: its leaves can come from plug-ins too.
+    """
+    leaves = [table.distribution for table in program.leaves] if program is not None else []
+    tries = [one.recipe for one in recipe.space.tries] if recipe.space is not None else [recipe]
+    plugins = suppliers(used_plugins(tries, leaves))
+    lock = Lock(data=dataset.digest, versions=versions(), plugins=plugins)
+    recipe = relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
+    head = "# Written by spnc: every option of the run, and what it was made from.\n"
+    search = recipe.search if recipe.space is not None else None
+    recipe = replace(recipe, backend=recipe.backend.resolved(), search=search, lock=lock)
+    return head + write_yaml(recipe, full=True)
+
+
+def short_text(recipe: Recipe) -> str:
+    """Return a spec that repeats the run, for people: only what is not the default.
+
+    File names are absolute, so that the spec still works when it is moved.
+    """
+    return write_yaml(relocated(recipe, lambda file: file.resolve().as_posix()))

@@ -1,4 +1,4 @@
-"""What became of one try of a search, and all of them as a table."""
+"""Outcomes of tries, and `tries.csv`."""
 
 from __future__ import annotations
 
@@ -6,70 +6,72 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from spnc.program.score import Score
+from spnc.runs.metrics import TryMetrics
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished try. `number` counts from 1: in the order of the grid, or of the sample of it, or
-    as they came.
-    """
+    """A finished try. `number` counts from 1, in the order of the grid, its sample or `--auto`."""
 
     number: int
-    values: Mapping[str, Any]  # what it has chosen, by path
+    values: Mapping[str, Any]  # what the try has chosen, by path
     valid: Score
     train: Score
     edges: int
     iterations: int
     seconds: float
     chosen: bool = False
-    setup: float = 0.0  # seconds before the first iteration, without what is done just once
-    structure: float = 0.0  # of these: for components and links
-    pace: float = 0.0  # seconds for an iteration; 0 if there was none
+    setup: float = 0.0  # seconds before the first iteration, without what is done once per machine
+    structure: float = 0.0  # those of them for components and links
+    pace: float = 0.0  # seconds per iteration; 0 if there was none
     kept: int = 0  # the iteration whose parameters were kept
     stopped: str = ""  # what ended training
-    note: str = ""  # whatever those who proposed it want to remember
+    # What whoever proposed the try wants to remember, as plain values.
+    note: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def lowering(self) -> float:
-        """Seconds for what comes between the structure and the first iteration."""
+        """Seconds between the structure and the first iteration."""
         return max(0.0, self.setup - self.structure)
 
     def better_than(self, other: Outcome | None) -> bool:
-        """By the validation rows; of equals, the earlier is better."""
+        """Return whether this try is better on the validation rows; of equals, the earlier is."""
         return other is None or (self.valid.rank, -self.number) > (other.valid.rank, -other.number)
 
-    def as_json(self) -> dict[str, Any]:
-        """The try as `metrics.json` says it, and as `tries.csv` does in columns."""
-        return {
-            "try": self.number,
-            "values": dict(self.values),
-            "valid": _average(self.valid),
-            "valid_impossible": int(self.valid.impossible),
-            "train": _average(self.train),
-            "train_impossible": int(self.train.impossible),
-            "edges": self.edges,
-            "iterations": self.iterations,
-            "seconds": round(self.seconds, 3),
-            "chosen": self.chosen,
-        }
+    def metrics(self) -> TryMetrics:
+        """Return the try as `metrics.json` and `tries.csv` show it."""
+        return TryMetrics(
+            self.number,
+            dict(self.values),
+            _average(self.valid),
+            int(self.valid.impossible),
+            _average(self.train),
+            int(self.train.impossible),
+            self.edges,
+            self.iterations,
+            round(self.seconds, 3),
+            self.chosen,
+        )
 
     def as_record(self) -> dict[str, Any]:
-        """The try in full, for going on after an interruption."""
+        """Return the try in full, to resume a search with."""
         return asdict(self)
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> Outcome:
-        """The try in a record. Raises KeyError, TypeError or ValueError if it is not one."""
+        """Return the try in a record. Raises KeyError, TypeError or ValueError if it is not one."""
         scores = {name: Score(**record[name]) for name in ("valid", "train")}
         for score in scores.values():
             if not all(isinstance(v, int | float) for v in asdict(score).values()):
                 raise ValueError("its scores are not numbers")
         if not isinstance(record["number"], int):
             raise TypeError("its tries are not numbered")
+        if not isinstance(record["note"], dict):
+            raise TypeError("what its tries remember is not readable")
         seconds = [record[name] for name in ("seconds", "setup", "structure", "pace")]
         if not all(isinstance(value, int | float) for value in seconds):
             raise TypeError("its times are not numbers")
@@ -81,12 +83,12 @@ def _average(score: Score) -> float | None:
 
 
 def outcomes_text(outcomes: Iterable[Outcome]) -> str:
-    """`tries.csv`: a line per try, a column per choice."""
+    """Return the content of `tries.csv`: a line per try, a column per choice."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     head: list[str] | None = None
     for outcome in outcomes:
-        row = outcome.as_json()
+        row = outcome.metrics().to_json()
         row = {"try": row.pop("try"), **row.pop("values"), **row}
         if head is None:
             head = list(row)

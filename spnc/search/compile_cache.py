@@ -1,58 +1,90 @@
-"""What one compilation can take over from another, when a search makes many of one spec."""
+"""Compile the tries of a search: forests and circuits that several tries share are made once."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 
+import numpy as np
+
+from spnc.common.deadline import NEVER, Deadline
+from spnc.common.observer import Observer
 from spnc.data.dataset import Dataset
+from spnc.diagnostics import Sink
 from spnc.graph.forest import Forest
+from spnc.pipeline import Compiled, learn_forest, link_and_lower
+from spnc.program.program import Parameters
 from spnc.registry import fields_of
+from spnc.runs.preparation import verify_plugins
 from spnc.spec.recipe import Recipe
 
 
-class Shelf:
-    """An empty shelf: everything is made anew, and nothing is kept."""
+class CompileCache:
+    """Compiles recipes over one dataset.
 
-    def dataset(self, read: Callable[[], Dataset | None]) -> Dataset | None:
-        """The dataset of the spec, read unless it is here."""
-        return read()
+    A forest is kept as long as one of the `recipes` that were announced still needs it; so tries
+    with the same forest should follow one another. A circuit is kept from one try to the next, and
+    longer if it is pinned.
+    """
 
-    def forest(self, recipe: Recipe, grow: Callable[[], Forest]) -> Forest:
-        """The forest of a recipe, before links, grown unless it is here. It may be changed."""
-        del recipe
-        return grow()
-
-
-class TriesShelf(Shelf):
-    """The dataset of all tries, and the forest of those that have the same one."""
-
-    def __init__(self, dataset: Dataset, recipes: Iterable[Recipe]) -> None:
-        self._dataset = dataset
+    def __init__(self, dataset: Dataset, recipes: Iterable[Recipe] = ()) -> None:
+        self.dataset = dataset
         self._wanted = Counter(forest_key(recipe) for recipe in recipes)
         self._forests: dict[Hashable, Forest] = {}
+        self._last: Compiled | None = None
+        self._pinned: Compiled | None = None
 
-    def dataset(self, read: Callable[[], Dataset | None]) -> Dataset | None:
-        """The one dataset."""
-        del read
-        return self._dataset
+    def pin(self, compiled: Compiled) -> None:
+        """Keep this circuit, in place of the one that was pinned before."""
+        self._pinned = compiled
 
-    def skip(self, recipe: Recipe) -> None:
-        """A try that turns out not to need its forest."""
-        self._count_down(forest_key(recipe))
+    def compile(
+        self, recipe: Recipe, sink: Sink, observer: Observer, deadline: Deadline = NEVER
+    ) -> Compiled:
+        """Return the recipe compiled; its parameters may be changed."""
+        key = circuit_key(recipe)
+        kept = [c for c in (self._pinned, self._last) if c is not None]
+        same = next((c for c in kept if circuit_key(c.recipe) == key), None)
+        if same is not None:
+            self._release(forest_key(recipe))
+            start = same.parameters
+            fresh = Parameters(np.copy(start.weights), tuple(np.copy(t) for t in start.tables))
+            seconds = dict.fromkeys(same.seconds, 0.0)
+            compiled = replace(same, recipe=recipe, parameters=fresh, seconds=seconds)
+        else:
+            verify_plugins(recipe, self.dataset, sink)
+            sink.stop()
+            seconds = {"data": 0.0}
+            forest = self._forest(recipe, sink, observer, seconds, deadline)
+            compiled = link_and_lower(
+                recipe, self.dataset, forest, sink, observer, seconds, deadline=deadline
+            )
+        self._last = compiled
+        return compiled
 
-    def forest(self, recipe: Recipe, grow: Callable[[], Forest]) -> Forest:
-        """The forest as grown: a copy, unless this is the last try that wants it."""
+    def _forest(
+        self,
+        recipe: Recipe,
+        sink: Sink,
+        observer: Observer,
+        seconds: dict[str, float],
+        deadline: Deadline,
+    ) -> Forest:
+        """Return the forest before links: a copy, unless no other try needs it."""
         key = forest_key(recipe)
-        found = self._forests.get(key) or grow()
-        if self._count_down(key):
+        found = self._forests.get(key)
+        if found is None:
+            found = learn_forest(recipe, self.dataset, sink, observer, seconds, deadline)
+        else:
+            seconds["structure"] = 0.0
+        if self._release(key):
             self._forests[key] = found
             return found.copy()
         return found
 
-    def _count_down(self, key: Hashable) -> bool:
-        """Whether others want it as well; otherwise it is dropped."""
+    def _release(self, key: Hashable) -> bool:
+        """Count one try less for a forest. Return whether others need it; otherwise drop it."""
         self._wanted[key] -= 1
         if self._wanted[key] > 0:
             return True
@@ -61,10 +93,10 @@ class TriesShelf(Shelf):
 
 
 def forest_key(recipe: Recipe) -> Hashable:
-    """What a forest depends on, before links: all that a recipe says, but for what comes after."""
+    """Return what the forest before links depends on."""
     return replace(circuit_key(recipe), residual=fields_of(Recipe)["residual"].default)
 
 
 def circuit_key(recipe: Recipe) -> Recipe:
-    """What a circuit depends on before it is trained: all but how it is trained and pruned."""
+    """Return what the circuit before training depends on: all but how it is trained and pruned."""
     return replace(recipe, optimizer=fields_of(Recipe)["optimizer"].default, prune=None)

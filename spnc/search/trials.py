@@ -1,7 +1,7 @@
-"""Tries trained one after another on one dataset, of which the best on the validation rows is kept.
+"""Tries trained one after another on one dataset; the best on the validation rows is kept.
 
-A search has its tries before it begins, `--auto` thinks of the next one when the last is finished;
-what happens to a try is the same. The test rows are looked at once, by the model that was chosen.
+A search knows its tries before it begins, `--auto` proposes the next one when the last is finished;
+what happens to a try is the same. The test rows are scored once, by the model that was chosen.
 """
 
 from __future__ import annotations
@@ -11,29 +11,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
+from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Observer
 from spnc.data.dataset import Dataset
-from spnc.diagnostics import InputError, Sink, Span
-from spnc.pipeline import (
-    Compiled,
-    Trained,
-    compile_recipe,
-    evaluate,
-    fit_compiled,
-    report_impossible_rows,
-)
-from spnc.program.program import Parameters
+from spnc.diagnostics import InputError, Sink
+from spnc.pipeline import Trained, evaluate, fit, report_impossible_rows
+from spnc.runs.metrics import SearchMetrics
 from spnc.runs.outcome import Outcome
-from spnc.search.compile_cache import TriesShelf, circuit_key
+from spnc.search.compile_cache import CompileCache
 from spnc.search.journal import Begun, Journal
 from spnc.spec.recipe import Recipe
 from spnc.spec.search_section import value_text
 from spnc.training import Enough, Record, State
 
 Clock = Callable[[], float]
-_JUDGED = ("train", "valid")  # what a try is scored on
+_SCORED = ("train", "valid")  # the splits that tries are scored on
 
 
 @dataclass(eq=False)
@@ -41,21 +33,20 @@ class Trials:
     """The tries so far, and the best of them."""
 
     dataset: Dataset
-    shelf: TriesShelf
+    cache: CompileCache
     journal: Journal
     sink: Sink
     observer: Observer
     clock: Clock = time.monotonic
-    tell_all: bool = True  # warnings of all tries, or just those of the chosen one
+    report_all: bool = True  # whether to report the warnings of every try, or of the chosen one
     outcomes: list[Outcome] = field(default_factory=list)
     best: Outcome | None = None
     trained: Trained | None = None  # the best
     state: State | None = None  # where the training of the best could go on, if that is known
-    _compiled: dict[str, Compiled] = field(default_factory=dict)  # of the best, and of the last
-    _own: Sink = field(default_factory=Sink)  # what the best try had to say
+    _warnings: Sink = field(default_factory=Sink)  # of the best try
 
     def take_up(self, begun: Begun) -> None:
-        """Go on from what a journal has kept."""
+        """Continue from what a journal has kept."""
         self.outcomes, self.trained = list(begun.outcomes), begun.trained
         self.best = best_of(self.outcomes)
 
@@ -66,12 +57,14 @@ class Trials:
         values: Mapping[str, Any],
         *,
         enough: Enough | None = None,
+        deadline: Deadline = NEVER,
         resume: State | None = None,
-        note: str = "",
+        note: Mapping[str, Any] | None = None,
     ) -> Outcome:
-        """Train a try and judge it. `resume` is where an earlier one with its recipe has stopped.
+        """Train a try and score it.
 
-        `note` is kept in the outcome.
+        `resume` is where an earlier try of the same recipe was stopped; `note` is kept with the
+        outcome. Raises `OutOfTimeError` if the deadline is over before training begins.
         """
         began = self.clock()
         self.journal.trying = number
@@ -83,93 +76,84 @@ class Trials:
             self.journal.keep(state)
 
         try:
-            compiled = self._compile(recipe, own)
-            state = self.journal.begin(compiled, own) or resume
-            found = fit_compiled(
-                compiled, own, self.observer, resume=state, keep=keep, enough=pace.ask
+            compiled = self.cache.compile(recipe, own, self.observer, deadline)
+            state = self.journal.begin(compiled) or resume
+            found = fit(
+                compiled,
+                own,
+                self.observer,
+                resume=state,
+                keep=keep,
+                enough=pace.ask,
+                deadline=deadline,
             )
         except InputError as error:
             raise _in_try(error, number, values) from None
-        evaluate(found, self.dataset, _JUDGED, self.observer)
-        if self.tell_all:
+        found = evaluate(found, self.dataset, _SCORED, self.observer)
+        if self.report_all:
             _pass_on(own, self.sink)
-        history, spent = found.fitted.history, found.metrics["seconds"]
+        history, spent = found.fitted.history, found.metrics.seconds
         structure = spent["structure"] + spent["residual"]
         setup = 0.0
         if pace.first is not None:
             setup = max(0.0, pace.first - began - spent["prepare"])
-        elif history[-1].iteration == 0:  # training was nothing but a look at the rows
+        elif history[-1].iteration == 0:  # nothing was trained, the rows were only scored
             setup = structure + spent["compile"] + spent["train"]
         outcome = Outcome(
             number,
             values,
             found.scores["valid"],
             found.scores["train"],
-            found.metrics["model"]["edges"],
-            found.metrics["optimizer"]["iterations"],
+            found.metrics.model["edges"],
+            found.metrics.optimizer.iterations,
             self.clock() - began,
             setup=setup,
             structure=min(structure, setup),
             pace=pace.of_iterations(history),
             kept=found.fitted.kept_iteration,
             stopped=found.fitted.stopped,
-            note=note,
+            note=dict(note or {}),
         )
         is_best = outcome.better_than(self.best)
         if is_best:
             self.best, self.trained = outcome, found
             self.state = latest[0] if latest else None
-            self._compiled["best"] = compiled
-            self._own = own
+            self.cache.pin(compiled)
+            self._warnings = own
         self.outcomes.append(outcome)
         self.journal.finished(outcome, found if is_best else None)
         return outcome
 
-    def end(self, reading: float, about: Mapping[str, Any]) -> Trained:
-        """The chosen model, also scored on the test rows, and written where there is a folder.
+    def end(
+        self, reading: float, choices: Mapping[str, list[Any]], budget: float | None = None
+    ) -> Trained:
+        """Score the chosen model on the test rows too, and write it where there is a folder.
 
-        `reading` is how long the data took; `about` is told in the metrics, beside the tries.
+        `reading` is how many seconds the data took; `choices` and `budget` go into the metrics.
         """
-        best, trained = self.best, self.trained
-        assert best is not None
-        assert trained is not None
-        _pass_on(self._own, self.sink)
+        best, trained = self.sink.require(self.best), self.sink.require(self.trained)
+        _pass_on(self._warnings, self.sink)
         trained.model.backend = trained.recipe.backend.resolved()
-        rest = [name for name in self.dataset.splits if name not in _JUDGED]
-        trained.metrics["seconds"]["data"] = reading
-        evaluate(trained, self.dataset, rest, self.observer)
+        seconds = {**trained.metrics.seconds, "data": reading}
+        trained = replace(trained, metrics=replace(trained.metrics, seconds=seconds))
+        rest = [name for name in self.dataset.splits if name not in _SCORED]
+        trained = evaluate(trained, self.dataset, rest, self.observer)
         report_impossible_rows(trained.scores, self.sink)
-        spent = self.journal.spent
-        by_tries = reading + sum(o.seconds for o in self.outcomes)
+        spent = self.journal.seconds()
+        if spent is None:
+            spent = reading + sum(o.seconds for o in self.outcomes)
         ordered = sorted(self.outcomes, key=lambda o: o.number)
-        trained.tries = tuple(replace(o, chosen=o.number == best.number) for o in ordered)
-        trained.metrics["search"] = {
-            **about,
-            "chosen": best.number,
-            "seconds": round(spent() if spent is not None else by_tries, 3),
-            "tries": [o.as_json() for o in trained.tries],
-        }
+        tries = tuple(replace(o, chosen=o.number == best.number) for o in ordered)
+        found = SearchMetrics(
+            choices, best.number, round(spent, 3), tuple(o.metrics() for o in tries), budget
+        )
+        trained = replace(trained, tries=tries, metrics=replace(trained.metrics, search=found))
         self.journal.end(trained, self.dataset)
         return trained
 
-    def _compile(self, recipe: Recipe, sink: Sink) -> Compiled:
-        """The recipe compiled; what another try had in common with it is taken over."""
-        key = circuit_key(recipe)
-        old = next((c for c in self._compiled.values() if circuit_key(c.recipe) == key), None)
-        if old is None:
-            compiled = compile_recipe(recipe, sink, self.observer, shelf=self.shelf)
-        else:
-            self.shelf.skip(recipe)
-            start = old.parameters
-            fresh = Parameters(np.copy(start.weights), tuple(np.copy(t) for t in start.tables))
-            seconds = dict.fromkeys(old.seconds, 0.0)
-            compiled = replace(old, recipe=recipe, parameters=fresh, seconds=seconds)
-        self._compiled["last"] = compiled
-        return compiled
-
 
 class _Pace:
-    """Asks whether there is enough, and notes when iterations began."""
+    """Asks whether training is to end, and measures how long iterations take."""
 
     def __init__(self, clock: Clock, enough: Enough | None) -> None:
         self._clock, self._enough = clock, enough
@@ -183,7 +167,7 @@ class _Pace:
         return self._enough is not None and self._enough(history)
 
     def of_iterations(self, history: tuple[Record, ...]) -> float:
-        """Seconds for an iteration; 0 if there was none to measure."""
+        """Return the seconds per iteration; 0 if there was none to measure."""
         counted = history[-1].iteration - self._skipped
         if self.first is None or counted <= 0:
             return 0.0
@@ -191,41 +175,22 @@ class _Pace:
 
 
 def best_of(outcomes: list[Outcome]) -> Outcome | None:
-    """The best by the validation rows; of equals, the earliest."""
+    """Return the best on the validation rows; of equals, the earliest."""
     return next((o for o in outcomes if all(not p.better_than(o) for p in outcomes)), None)
 
 
-def report_no_validation_rows(
-    span: Span | None, notes: list[str], sink: Sink, *, has_splits: bool = False
-) -> None:
-    """Without validation rows there is nothing to choose by (E135).
-
-    What comes with splits of its own is not cut.
-    """
-    help_text = "cut some off with `split: [0.8, 0.1, 0.1]`, or name a file with `valid`"
-    if has_splits:
-        help_text = "the data comes with its own splits: put one named `valid` beside them"
-    sink.error(
-        "E135",
-        "the best try is chosen on validation rows, and the data has none",
-        span,
-        notes=notes,
-        help=help_text,
-    )
-
-
 def values_text(values: Mapping[str, Any]) -> str:
-    """What a try has chosen, in one line."""
+    """Return what a try has chosen, in one line."""
     return ", ".join(f"{name} = {value_text(value)}" for name, value in values.items())
 
 
 def best_text(best: Outcome | None) -> str:
-    """The best so far, in a few words."""
+    """Return the best so far in a few words."""
     return f"best {best.valid.average:.4f}" if best is not None else ""
 
 
 def _pass_on(own: Sink, sink: Sink) -> None:
-    """What a try found goes to the whole search, if no other try has said it."""
+    """Report what a try found to the whole search, unless another try has reported it."""
     said = {(str(d.span), d.where, d.code, d.message) for d in sink.diagnostics}
     for d in own.diagnostics:
         if (str(d.span), d.where, d.code, d.message) not in said:
@@ -233,6 +198,6 @@ def _pass_on(own: Sink, sink: Sink) -> None:
 
 
 def _in_try(error: InputError, number: int, values: Mapping[str, Any]) -> InputError:
-    """The same problems, and in which try they came up."""
+    """Return the same problems with a note in which try they came up."""
     note = f"in try {number}, with {values_text(values)}"
     return InputError([replace(d, notes=(*d.notes, note)) for d in error.diagnostics])

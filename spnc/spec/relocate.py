@@ -12,18 +12,21 @@ from spnc.registry import Options, fields_of
 from spnc.spec.recipe import Recipe
 
 
-def relocated(recipe: Recipe, rename: Callable[[Path], str]) -> Recipe:
-    """The recipe without spans, each relative file name put through `rename`."""
-    found: Recipe = _relocated(recipe, rename)
+def relocated(recipe: Recipe, rename: Callable[[Path], str], *, absolute: bool = False) -> Recipe:
+    """Return the recipe without spans, each relative file name put through `rename`.
+
+    With `absolute`, all file names are.
+    """
+    found: Recipe = _relocated(recipe, rename, absolute)
     if recipe.space is not None:
-        space = recipe.space.map(lambda each: relocated(each, rename))
+        space = recipe.space.map(lambda each: relocated(each, rename, absolute=absolute))
         found = replace(found, space=space)
     return found
 
 
 def without_place(options: Options) -> Options:
     """Options without spans, and with file names without folders."""
-    found: Options = _relocated(options, lambda file: file.name)
+    found: Options = _relocated(options, lambda file: file.name, False)
     return found
 
 
@@ -52,25 +55,25 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, str))
 
 
-def _relocated(options: Any, rename: Callable[[Path], str]) -> Any:
+def _relocated(options: Any, rename: Callable[[Path], str], absolute: bool) -> Any:
     changes: dict[str, Any] = {"spans": {}}
     for name, f in fields_of(type(options)).items():
         value = getattr(options, name)
         if isinstance(value, Options):
-            changes[name] = _relocated(value, rename)
+            changes[name] = _relocated(value, rename, absolute)
         elif isinstance(value, tuple) and value and isinstance(value[0], Options):
-            changes[name] = tuple(_relocated(v, rename) for v in value)
+            changes[name] = tuple(_relocated(v, rename, absolute) for v in value)
         elif f.rule.path and _texts(value):
             base = options.base(name)
             moved = tuple(
-                rename(base / f.rule.file_name(text)) if _is_relative_file(text, base) else text
+                rename(base / f.rule.file_name(text)) if _moves(text, base, absolute) else text
                 for text in _texts(value)
             )
             changes[name] = moved if isinstance(value, tuple) else moved[0]
     return replace(options, **changes)
 
 
-def _is_relative_file(text: str, base: Path) -> bool:
-    """Whether a text is a file name relative to the spec: no named dataset, no fixed path."""
-    fixed = text.startswith("~") or Path(text).is_absolute()
-    return not fixed and split_scheme(text, base) is None
+def _moves(text: str, base: Path, absolute: bool) -> bool:
+    """Whether a text names a file, one relative to the spec unless `absolute` ones count too."""
+    is_absolute = text.startswith("~") or Path(text).is_absolute()
+    return split_scheme(text, base) is None and (absolute or not is_absolute)

@@ -27,7 +27,10 @@ _PRIOR = 0.1  # pseudo-rows
 
 def small_dataset(seed: int, variables: int = 5, train: int = 60, valid: int = 20) -> Dataset:
     """Random rows, some cells missing, whose first two columns often agree."""
-    rng = np.random.default_rng(seed)
+    return _dataset(np.random.default_rng(seed), variables, train, valid)
+
+
+def _dataset(rng: np.random.Generator, variables: int, train: int, valid: int) -> Dataset:
     columns = tuple(random_columns(rng, variables))
     tables = {}
     for name, rows in (("train", train), ("valid", valid)):
@@ -64,8 +67,8 @@ def learned(learner: Learner, dataset: Dataset, seed: int) -> Graph:
 
 def small_forest(seed: int, components: int = 3, variables: int = 5) -> tuple[Forest, Dataset]:
     """ExtraSPNs grown on a small dataset."""
-    dataset = small_dataset(seed, variables)
-    rng = np.random.default_rng([seed, 1])
+    rng = np.random.default_rng(seed)
+    dataset = _dataset(rng, variables, 60, 20)
     learner = ExtraSpn(min_instances=int(rng.integers(2, 12)), beta=0.5)
     forest = grow(
         [Component(learner=learner, count=components)],

@@ -7,7 +7,7 @@ import numpy as np
 from spnc import checks
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
-from spnc.forest.grow import crown
+from spnc.forest.grow import add_top_sum
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Graph
 from spnc.learners import Learner
@@ -84,7 +84,7 @@ def it_learns_beside_other_components(learner: Learner, seed: int) -> None:
         roots.append(root)
         kept = set(drawing(builder.graph))
         expect(kept.issuperset(before), "it has changed another component")
-    expect_valid(crown(Forest(builder, tuple(roots))))
+    expect_valid(add_top_sum(Forest(builder, tuple(roots))))
 
 
 def it_learns_from_little(learner: Learner, seed: int) -> None:

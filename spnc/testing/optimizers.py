@@ -11,7 +11,7 @@ from spnc.program.lower import lower
 from spnc.program.program import Parameters
 from spnc.testing.circuits import random_circuit, repeated_rows
 from spnc.testing.promises import Promise, expect, global_random_state, hold
-from spnc.training import Fit, Fitted, Optimizer, State
+from spnc.training import FitResult, FitTask, Optimizer, State
 
 _SEEDS = 5  # fitting takes longer than asking
 _ITERATIONS = 6
@@ -25,16 +25,16 @@ def check_optimizer(optimizer: Optimizer, *, seeds: int | None = None) -> None:
     hold(OPTIMIZER_PROMISES, optimizer, f"optimizer `{optimizer.plugin_name}`", seeds)
 
 
-def _task(seed: int, **options: Any) -> Fit:
+def _task(seed: int, **options: Any) -> FitTask:
     """A small circuit to be fitted to rows that it does not yet explain well."""
     program, parameters = lower(random_circuit(seed, variables=5, depth=4))
     train = repeated_rows(seed, program.columns, 40, 0.1)
     valid = repeated_rows(seed + 1, program.columns, 20, 0.1)
     engine = NumpyBackend().open(program)
-    return Fit(engine, parameters, train, valid, Smoothing.of(0.1), Sink(), seed, **options)
+    return FitTask(engine, parameters, train, valid, Smoothing.of(0.1), Sink(), seed, **options)
 
 
-def _fitted(optimizer: Optimizer, task: Fit) -> Fitted:
+def _fitted(optimizer: Optimizer, task: FitTask) -> FitResult:
     found = optimizer.fit(task)
     expect(not task.sink.failed, f"it reported {[d.message for d in task.sink.diagnostics]}")
     expect(found is not None, "it returned None without reporting an error")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spnc.diagnostics import Sink
-from spnc.forest.grow import crown
+from spnc.forest.grow import add_top_sum
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import below
 from spnc.residuals import Residual
@@ -38,7 +38,7 @@ def a_linked_forest_is_a_distribution(strategy: Residual, seed: int) -> None:
     strategy.verify(dataset, sink)
     expect(not sink.failed, f"`verify` reported {[d.message for d in sink.diagnostics]}")
     task = linking_task(forest, dataset, seed, lambda _: None)
-    graph = crown(strategy.link(task))
+    graph = add_top_sum(strategy.link(task))
     expect(not task.sink.failed, f"it reported {[d.message for d in task.sink.diagnostics]}")
     expect_valid(graph)
     expect_distribution(graph, dataset.columns)

@@ -1,4 +1,4 @@
-"""Training: what an optimiser is given, what it keeps on the way, and what it answers."""
+"""Training: what an optimiser is given, what it carries from step to step, and what it returns."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters
 
-# What an optimiser carries from one iteration to the next besides the parameters, by name.
-# Numbers that follow from the iteration, and random numbers, are made anew and not kept.
+# The arrays that an optimiser carries from one iteration to the next besides the parameters, by
+# name. Whatever follows from the iteration's number, random numbers included, is recomputed
+# instead of stored.
 Memory = Mapping[str, Floats]
-OUT_OF_TIME = "time"  # why training stopped, when whoever asked for it had enough
+OUT_OF_TIME = "time"  # `FitResult.stopped` when the caller ended training
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line of the training history: how good the parameters were before an update."""
+    """One line of the training history: the scores of the parameters before an update."""
 
     iteration: int
     train: float  # average log-likelihood of the possible training rows
     train_impossible: float
-    objective: float  # summed log-likelihood plus log prior: what EM on all rows never lowers
+    objective: float  # summed log-likelihood plus log prior: EM on all rows never lowers it
     valid: float | None
     valid_impossible: float | None
     seconds: float  # since training began
@@ -36,8 +37,8 @@ Enough = Callable[[tuple[Record, ...]], bool]
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """What an optimiser answers: the parameters to keep, and how it came to them."""
+class FitResult:
+    """What an optimiser returns: the parameters to keep, and how it found them."""
 
     parameters: Parameters
     history: tuple[Record, ...]
@@ -48,18 +49,18 @@ class Fitted:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where training stands: enough to go on from, to the same bits."""
+    """All that is needed to resume training after an iteration, with bit-identical results."""
 
     parameters: Parameters
     best: Parameters
     best_iteration: int
     history: tuple[Record, ...]
     memory: Memory = field(default_factory=dict)
-    earlier: Fitted | None = None  # the fit before pruning, when this is the one after
+    earlier: FitResult | None = None  # the fit before pruning, when this is the fit after it
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FitTask:
     """What an optimiser is given."""
 
     engine: Engine
@@ -68,7 +69,7 @@ class Fit:
     valid: Table | None
     smoothing: Smoothing
     sink: Sink
-    seed: int = 0  # of the random streams: those of an iteration depend on nothing else
+    seed: int = 0  # of the random streams, each named after its purpose and iteration
     resume: State | None = None
     monitor: Callable[[State], None] | None = None  # called after every iteration
     enough: Enough | None = None  # asked before every iteration whether to end here
@@ -79,20 +80,23 @@ class Optimizer(Protocol):
 
     plugin_name: ClassVar[str]
 
-    def fit(self, fit: Fit) -> Fitted | None:
-        """Fit the parameters; None if a problem was reported."""
+    def fit(self, task: FitTask) -> FitResult | None:
+        """Fit the parameters. Return None if a problem was reported."""
         ...
 
     def cut(self, iterations: int) -> Self | None:
-        """The optimiser that takes the same steps, and at most so many; None if there is none."""
+        """Return an optimiser that takes the same steps but at most `iterations` of them.
+
+        Return None if there is no such optimiser.
+        """
         ...
 
 
 class StopRule(Protocol):
-    """A rule that ends training, judged by the training log-likelihoods so far."""
+    """A rule that ends training, based on the training log-likelihoods so far."""
 
     plugin_name: ClassVar[str]
 
     def should_stop(self, log_likelihoods: Sequence[float]) -> bool:
-        """Whether nothing more is to be expected."""
+        """Return whether training has converged."""
         ...

@@ -1,7 +1,7 @@
 """Mini-batches: the training rows in fixed random parts, visited in a random order every epoch.
 
-An engine lays rows out once per table, which costs far more than one pass over a few hundred rows
-saves; so the parts stay the same, and only their order changes.
+Loading a table into an engine costs far more than one pass over a few hundred rows. So the parts
+are loaded once and stay the same; only their order changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from spnc.common.rng import random_stream
 from spnc.data.dataset import Table
-from spnc.training import Fit
+from spnc.training import FitTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +26,13 @@ class Batches:
     loaded: tuple[Any, ...]
 
     @staticmethod
-    def of(fit: Fit, batch_rows: int) -> Batches:
-        """The training rows of a fit in parts of about `batch_rows`, laid out for its engine."""
-        parts = in_parts(fit.train, batch_rows, random_stream(fit.seed, "batches"))
-        return Batches(fit.seed, tuple(fit.engine.load(part) for part in parts))
+    def of(task: FitTask, batch_rows: int) -> Batches:
+        """Split the training rows into parts of about `batch_rows` and load them."""
+        parts = in_parts(task.train, batch_rows, random_stream(task.seed, "batches"))
+        return Batches(task.seed, tuple(task.engine.load(part) for part in parts))
 
     def visits(self, iteration: int) -> Iterator[tuple[int, Any]]:
-        """Every part once, in the order of this iteration, with the number of updates before."""
+        """Yield every part once, in this iteration's order, with the number of updates so far."""
         order = random_stream(self.seed, "order of batches", iteration).permutation(
             len(self.loaded)
         )
@@ -41,12 +41,12 @@ class Batches:
 
 
 def in_parts(table: Table, batch_rows: int, rng: np.random.Generator) -> list[Table]:
-    """The rows dealt out at random into parts of equal weight, about `batch_rows` each.
+    """Distribute the rows at random over parts of equal weight, about `batch_rows` each.
 
-    A row of weight 40 stands for forty equal rows, which are dealt out one by one: whole, it would
-    tilt the one part that has it. Within a part equal rows are one again.
+    A row of weight 40 stands for forty equal rows, which are distributed one by one: kept whole,
+    it would dominate its part. Equal rows within a part are merged again.
     """
-    copies = np.ceil(table.weights).astype(np.int64)  # none of a row that weighs nothing
+    copies = np.ceil(table.weights).astype(np.int64)  # zero for a row of weight zero
     share = table.weights / np.maximum(1, copies)
     rows = rng.permutation(np.repeat(np.arange(table.rows), copies))
     found = []

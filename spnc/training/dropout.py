@@ -1,11 +1,10 @@
 """Dropout: some children of sums are left out for one iteration.
 
-The thinned circuit is a valid one, with fewer edges. Its E-step is exact; its M-step changes what
-it contains and nothing else: children that stayed share anew the weight they had together, those
-left out keep theirs, and a sum or leaf that was cut off altogether stays as it was. Without that,
-the prior would pull whatever saw no rows towards the uniform distribution. Parameters that no
-thinned circuit would change are those that EM without dropout would not change either, where
-every sum has the weights that its children's shares of the rows call for.
+The thinned circuit is a valid circuit with fewer edges. Its E-step is exact. Its M-step changes
+only what the thinned circuit contains: the children that stayed redistribute their joint weight
+among themselves, those left out keep theirs, and a sum or leaf that was cut off stays as it was.
+Otherwise the prior would pull every parameter without rows towards the uniform distribution.
+Parameters that no thinned circuit would change are also a fixed point of EM without dropout.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Thinned:
 
     kept: Marks  # by weight slot
     reached: Marks  # by node: whether the root still leads there
-    parameters: Parameters  # those of the whole circuit, the kept weights scaled up to one
+    parameters: Parameters  # of the whole circuit, with the kept weights rescaled to sum to one
 
     @staticmethod
     def of(
@@ -44,7 +43,7 @@ class Thinned:
     def m_step(
         self, program: Program, old: Parameters, counts: Counts, prior: Smoothing
     ) -> Parameters:
-        """The new parameters of the whole circuit, from expected counts of the thinned one."""
+        """Return the whole circuit's new parameters, from the thinned one's expected counts."""
         starts, sizes = program.weight_starts[:-1], np.diff(program.weight_starts)
         tables = tuple(
             np.where(self.reached[leaf.first : leaf.last, None], new, table)
@@ -68,7 +67,7 @@ class Thinned:
 
 
 def _draw(program: Program, weights: Floats, share: float, rng: np.random.Generator) -> Marks:
-    """Which slots stay. A child of weight zero cannot be the last one: a sum needs a weight."""
+    """Draw which slots stay. Each sum keeps at least one child of positive weight."""
     draws = np.where(weights > 0.0, rng.random(len(weights)), -1.0)
     if len(draws) == 0:
         return draws >= share
@@ -90,7 +89,7 @@ def _reached(program: Program, kept: Marks) -> Marks:
 
 
 def _sums(program: Program) -> NDArray[np.int64]:
-    """The numbers of the sums, in the order of their weights."""
+    """Return the numbers of the sums, in the order of their weights."""
     return np.concatenate([np.arange(s.first, s.last) for s in program.segments if s.is_sum])
 
 

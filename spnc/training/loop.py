@@ -1,84 +1,65 @@
-"""The loop that every optimiser shares: look, judge, stop or take one more step.
+"""The training loop that all optimisers share: score, compare with the best, stop or take a step.
 
-Looking at the parameters scores all training rows, and the validation rows if there are any; the
-best on these are remembered. An optimiser adds the step: parameters and memory in, parameters and
-memory out. Everything that a step depends on is in the `State`, in the spec or in a random stream
-named after the iteration, so that going on from a state gives the bits of a run that was never
-broken off.
+In every iteration the parameters are scored on all training rows, and on the validation rows if
+there are any; the best on the validation rows are remembered. An optimiser adds the step:
+parameters and memory in, parameters and memory out. Everything that a step depends on is in the
+`State`, in the spec or in a random stream named after the iteration, so that a resumed run gives
+the same bits as an uninterrupted one.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-from spnc.program.program import Parameters
-from spnc.program.score import Counts, Score
 from spnc.registry import STOPS, Options, choice, option
-from spnc.training import OUT_OF_TIME, Fit, Fitted, Memory, Record, State, StopRule
+from spnc.training import OUT_OF_TIME, FitResult, FitTask, Record, State, StopRule
 from spnc.training.averaging import Averaged
 from spnc.training.m_step import log_prior
-
-
-class Steps(Protocol):
-    """An optimiser opened on the rows of one fit."""
-
-    def begin(self) -> Memory:
-        """The memory before the first step. Its names and shapes are those of any later one."""
-        ...
-
-    def look(self, parameters: Parameters) -> tuple[Score, Counts | None]:
-        """The score of all training rows; with expected counts, where these are wanted next."""
-        ...
-
-    def step(
-        self, iteration: int, parameters: Parameters, memory: Memory, counts: Counts | None
-    ) -> tuple[Parameters, Memory]:
-        """One iteration. `counts` is what looking at these parameters gave, if that was done."""
-        ...
+from spnc.training.steps import OptimizerSteps
 
 
 @dataclass(frozen=True, kw_only=True)
 class Iterative(Options):
-    """An optimiser that takes one step after another; the options that all of them have."""
+    """Base of optimisers that take one step after another; holds the options they share."""
 
     max_iterations: int = option(1000, "how many iterations at most", min=0)
-    stop: StopRule | None = choice(STOPS, "variance", "when training has settled")
+    stop: StopRule | None = choice(STOPS, "variance", "the rule that says when training converged")
     patience: int | None = option(
         20,
-        "iterations without a better validation log-likelihood before stopping, the best being "
-        "kept; without patience, or validation rows, the last are kept",
+        "stop after this many iterations without a better validation log-likelihood, and keep the "
+        "best parameters; without patience or validation rows, the last parameters are kept",
         min=1,
     )
     average: float = option(
         0.0,
-        "how much of a fading mean of the parameters is its past; the mean is what is judged and "
-        "kept; 0: no mean is taken",
+        "decay of an exponential moving average of the parameters; the average is validated and "
+        "saved; 0: no average",
         min=0,
         below=1,
     )
 
-    def open(self, fit: Fit, train: Any) -> Steps:
-        """The steps over these rows; `train` is `fit.train` as the engine loaded it."""
+    def open(self, task: FitTask, train: Any) -> OptimizerSteps:
+        """Return the steps over these rows; `train` is `task.train` as the engine loaded it."""
         raise NotImplementedError
 
     def cut(self, iterations: int) -> Self | None:
-        """The same with fewer iterations: where training was ended, a plain recipe ends as well."""
+        """Return the same optimiser with fewer iterations, which take the same steps."""
         return replace(self, max_iterations=iterations)
 
-    def fit(self, fit: Fit) -> Fitted | None:
-        """Fit the parameters; with patience, keeps the best on the validation rows."""
+    def fit(self, task: FitTask) -> FitResult | None:
+        """Fit the parameters; with patience, keep the best on the validation rows."""
         began = time.monotonic()
-        engine = fit.engine
-        just_once = self.max_iterations == 0  # then nothing is wanted but the scores
-        train = engine.load(fit.train, once=just_once)
-        watch_valid = fit.valid is not None and self.patience is not None
-        valid = engine.load(fit.valid, once=just_once) if fit.valid is not None else None
-        steps = self.open(fit, train)
+        engine = task.engine
+        just_once = self.max_iterations == 0  # no steps: only the scores are needed
+        train = engine.load(task.train, once=just_once)
+        keeps_best = task.valid is not None and self.patience is not None
+        valid = engine.load(task.valid, once=just_once) if task.valid is not None else None
+        steps = self.open(task, train)
         if self.average > 0.0:
-            steps = Averaged(steps, fit, train, self.average)
-        state = _where_to_begin(fit, steps)
+            steps = Averaged(steps, task, train, self.average)
+        state = _first_state(task, steps)
         if state is None:
             return None
         began -= state.history[-1].seconds if state.history else 0.0
@@ -86,14 +67,14 @@ class Iterative(Options):
         while True:
             parameters = state.parameters
             score, counts = (
-                (engine.score(parameters, train), None) if just_once else steps.look(parameters)
+                (engine.score(parameters, train), None) if just_once else steps.score(parameters)
             )
-            if score.possible == 0 and watch_valid and state.history:
-                # A step led astray; what was best before is not worse for it.
+            if score.possible == 0 and keeps_best and state.history:
+                # The last step diverged; the best parameters from before are still good.
                 kept = state.best_iteration
-                return Fitted(state.best, state.history, "divergence", "best on valid", kept)
+                return FitResult(state.best, state.history, "divergence", "best on valid", kept)
             if score.possible == 0:
-                fit.sink.error(
+                task.sink.error(
                     "E402",
                     "every training row has probability zero, so there is nothing to learn from",
                     help="set `smoothing` above 0, or mend the leaves whose p is 0 or 1",
@@ -105,7 +86,7 @@ class Iterative(Options):
                 iteration,
                 score.average,
                 score.impossible,
-                score.total + log_prior(engine.program, parameters, fit.smoothing),
+                score.total + log_prior(engine.program, parameters, task.smoothing),
                 valid_score.average if valid_score else None,
                 valid_score.impossible if valid_score else None,
                 time.monotonic() - began,
@@ -114,18 +95,18 @@ class Iterative(Options):
             if valid_score is not None and (best_rank is None or valid_score.rank > best_rank):
                 best_rank, best, best_iteration = valid_score.rank, parameters, iteration
             history = (*state.history, record)
-            stopped = self._reason_to_stop(history, best_iteration if watch_valid else None)
-            if stopped is None and fit.enough is not None and fit.enough(history):
+            stopped = self._reason_to_stop(history, best_iteration if keeps_best else None)
+            if stopped is None and task.enough is not None and task.enough(history):
                 stopped = OUT_OF_TIME
             if stopped is None:
                 updated, memory = steps.step(iteration, parameters, state.memory, counts)
                 state = State(updated, best, best_iteration, history, memory)
-                if fit.monitor is not None:
-                    fit.monitor(state)
+                if task.monitor is not None:
+                    task.monitor(state)
                 continue
-            if watch_valid:
-                return Fitted(best, history, stopped, "best on valid", best_iteration)
-            return Fitted(parameters, history, stopped, "last", iteration)
+            if keeps_best:
+                return FitResult(best, history, stopped, "best on valid", best_iteration)
+            return FitResult(parameters, history, stopped, "last", iteration)
 
     def _reason_to_stop(
         self, history: tuple[Record, ...], best_iteration: int | None
@@ -139,24 +120,24 @@ class Iterative(Options):
         return "max_iterations" if iteration >= self.max_iterations else None
 
 
-def _where_to_begin(fit: Fit, steps: Steps) -> State | None:
-    """The start, or the state to go on from; None after reporting one that does not fit."""
-    begin = State(fit.start, fit.start, 0, (), steps.begin())
-    if fit.resume is None:
+def _first_state(task: FitTask, steps: OptimizerSteps) -> State | None:
+    """Return the start, or the state to resume; None after reporting a state that does not fit."""
+    begin = State(task.start, task.start, 0, (), steps.initial_memory())
+    if task.resume is None:
         return begin
-    if _shape(fit.resume) != _shape(begin):
-        fit.sink.error(
+    if _shape(task.resume) != _shape(begin):
+        task.sink.error(
             "E403",
             "the checkpoint cannot be read",
             notes=["its arrays are not those of this circuit and this optimizer"],
             help="train without --resume",
         )
         return None
-    return fit.resume
+    return task.resume
 
 
 def _shape(state: State) -> list[tuple[str, Any, Any]]:
-    """The names, shapes and types of all arrays of a state."""
+    """Return the names, shapes and types of all arrays of a state."""
     found = [(name, a.shape, a.dtype) for name, a in sorted(state.memory.items())]
     for each in (state.parameters, state.best):
         found += [("", a.shape, a.dtype) for a in (each.weights, *each.tables)]
@@ -164,7 +145,7 @@ def _shape(state: State) -> list[tuple[str, Any, Any]]:
 
 
 def _best_rank(state: State) -> tuple[float, float] | None:
-    """The rank of the best validation score so far, when going on from a checkpoint."""
+    """Return the rank of the best validation score of a resumed state, if it has one."""
     if not state.history or state.history[state.best_iteration].valid is None:
         return None
     record = state.history[state.best_iteration]

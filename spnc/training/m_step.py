@@ -1,4 +1,4 @@
-"""From expected counts to parameters, and the prior that both EM and gradients climb with."""
+"""The M-step, from expected counts to parameters, and the log prior that optimisers maximise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spnc.program.score import Counts
 
 
 def m_step(program: Program, old: Parameters, counts: Counts, prior: Smoothing) -> Parameters:
-    """The parameters that maximise the expected log-likelihood plus the log prior."""
+    """Return the parameters that maximise the expected log-likelihood plus the log prior."""
     starts = program.weight_starts
     weights = smoothing.smoothed_segments(counts.weights, starts, prior.weights, old.weights)
     tables = tuple(
@@ -20,7 +20,7 @@ def m_step(program: Program, old: Parameters, counts: Counts, prior: Smoothing) 
 
 
 def log_prior(program: Program, parameters: Parameters, prior: Smoothing) -> float:
-    """The log prior density of all parameters, up to a constant."""
+    """Return the log prior density of all parameters, up to a constant."""
     tables = zip(program.leaves, parameters.tables, strict=True)
     return smoothing.log_prior(parameters.weights, prior.weights) + sum(
         leaf.kind.log_prior(table, prior.leaves) for leaf, table in tables

@@ -1,8 +1,8 @@
-"""Pruning after training: edges that hardly any training row flows through are dropped.
+"""Pruning after training: drop edges that hardly any training row flows through.
 
 The flow of a sum's edge is its expected count over the training rows; divided by their weight, it
-is the share of the data that the edge explains. The children of a sum that remain share anew in
-proportion to their weights, and parameters are fitted once more from there.
+is the share of the data that the edge explains. The weights of the children that remain are
+rescaled to sum to one, and all parameters are fitted again from there.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ from spnc.training import Record
 
 @dataclass(frozen=True, kw_only=True)
 class Prune(Options):
-    """Edges dropped after training; what remains is fitted once more."""
+    """Edges dropped after training; the smaller circuit is fitted again."""
 
     flow_below: float = option(
-        doc="the share of the training rows that an edge of a sum has to explain, or it is dropped",
+        doc="the smallest share of the training rows that an edge of a sum must explain to be kept",
         above=0,
         below=1,
     )
     most_loss: float | None = option(
         None,
-        "the whole circuit is kept if the smaller one's average log-likelihood, on validation "
-        "rows or else training rows, is lower by more than this; none: the smaller one is kept "
-        "unless it makes more rows impossible",
+        "keep the whole circuit if the smaller one's average log-likelihood, on validation rows "
+        "or else training rows, is lower by more than this; none: keep the smaller one unless it "
+        "makes more rows impossible",
         min=0,
     )
 
     def thinned(self, program: Program, parameters: Parameters, counts: Counts) -> Parameters:
-        """The parameters with weight zero on every edge to be dropped.
+        """Return the parameters with weight zero on every edge to be dropped.
 
         `counts` are the expected counts of the training rows. A sum keeps its strongest child.
+        Return `parameters` itself if there is nothing to drop.
         """
         if program.slots == 0:
             return parameters
@@ -52,7 +53,7 @@ class Prune(Options):
         return Parameters(weights, parameters.tables)
 
     def accepts(self, whole: Record, pruned: Record) -> bool:
-        """Whether the smaller circuit is good enough. It is not if more rows are impossible."""
+        """Return whether the pruned circuit is good enough; never if more rows are impossible."""
         if pruned.train_impossible > whole.train_impossible:
             return False
         if (pruned.valid_impossible or 0.0) > (whole.valid_impossible or 0.0):

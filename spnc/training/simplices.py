@@ -16,7 +16,7 @@ from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts
 
-# With a prior nothing is impossible, and a softmax cannot leave zero: a zero begins from here.
+# With a prior nothing is impossible, but a softmax cannot leave zero: a zero is replaced by this.
 _ALMOST_ZERO = 1e-9
 
 
@@ -31,7 +31,7 @@ class Simplices:
 
     @staticmethod
     def of(program: Program, prior: Smoothing) -> Simplices:
-        """The view, with this prior."""
+        """Return the view of a program's parameters, with this prior."""
         weight_sizes = np.diff(program.weight_starts)
         leaf_sizes = [np.full(len(t), t.states, dtype=np.int64) for t in program.leaves]
         sizes = np.concatenate([weight_sizes, *leaf_sizes])
@@ -45,7 +45,7 @@ class Simplices:
         return len(self.prior)
 
     def logits(self, parameters: Parameters) -> Floats:
-        """log p of everything; -inf stands for a zero that has to stay one."""
+        """Return log p of every entry; -inf stands for a zero that has to stay zero."""
         tables = zip(self.program.leaves, parameters.tables, strict=True)
         parts = [leaf.kind.probabilities(t, leaf.states).reshape(-1) for leaf, t in tables]
         p = np.concatenate([parameters.weights, *parts])
@@ -53,13 +53,13 @@ class Simplices:
             return np.log(np.where(self.prior > 0.0, np.maximum(p, _ALMOST_ZERO), p))
 
     def probabilities(self, logits: Floats) -> Floats:
-        """The softmax of every group."""
+        """Return the softmax of every group."""
         p: Floats = np.exp(logits - np.repeat(np.maximum.reduceat(logits, self.starts), self.sizes))
         p /= np.repeat(np.add.reduceat(p, self.starts), self.sizes)
         return p
 
     def parameters(self, probabilities: Floats, old: Parameters) -> Parameters:
-        """The parameters with these probabilities; leaves with nothing to learn as they were."""
+        """Return the parameters with these probabilities; leaves without parameters stay."""
         tables, start = [], self.program.slots
         for leaf, table in zip(self.program.leaves, old.tables, strict=True):
             stop = start + len(leaf) * leaf.states
@@ -69,7 +69,7 @@ class Simplices:
         return Parameters(probabilities[: self.program.slots], tuple(tables))
 
     def gradient(self, probabilities: Floats, counts: Counts, rows: float) -> Floats:
-        """Of the mean log-likelihood plus the log prior shared out over `rows`, by the logits."""
+        """Return the gradient of the mean log-likelihood plus log prior / `rows` by the logits."""
         found = np.concatenate([counts.weights, *(t.reshape(-1) for t in counts.tables)])
         found /= counts.score.possible
         found += self.prior / rows

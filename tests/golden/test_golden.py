@@ -266,6 +266,6 @@ def test_a_cache_that_cannot_be_written_is_w304(tmp_path, monkeypatch, capsys) -
     monkeypatch.setenv("SPNC_CACHE", "file")
     text = run(["data", "show", "debd:nltcs"], capsys, stdout=False)
     assert text.startswith(
-        "warning[W304]: `nltcs.train.data` was downloaded, but could not be kept: "
+        "warning[W304]: `nltcs.train.data` was downloaded, but could not be stored: "
     )
     assert text.endswith("3 warnings\nexit 0\n")

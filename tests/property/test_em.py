@@ -14,7 +14,7 @@ from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.lower import lower
-from spnc.training import Fit, Fitted, State
+from spnc.training import FitResult, FitTask, State
 from spnc.training.optimizers.em import Em
 from spnc.training.stops.variance import Variance
 from tests.circuits import node_link_leaf, random_circuit, random_rows
@@ -25,12 +25,12 @@ SEEDS = st.integers(0, 10**6)
 
 def fit(
     backend: str, graph: object, rows: np.ndarray, em: Em, alpha: float, **more: object
-) -> Fitted:
+) -> FitResult:
     engine, parameters = opened(backend, graph)  # type: ignore[arg-type]
     sink = Sink()
     options = {"valid": None, **more}
     prior = Smoothing.of(alpha)
-    found = em.fit(Fit(engine, parameters, Table(rows), smoothing=prior, sink=sink, **options))  # type: ignore[arg-type]
+    found = em.fit(FitTask(engine, parameters, Table(rows), smoothing=prior, sink=sink, **options))  # type: ignore[arg-type]
     sink.stop()
     assert found is not None
     return found
@@ -161,7 +161,7 @@ def test_going_on_from_a_state_gives_the_same_bits(backend: str) -> None:
         same_bits(whole, resumed)
 
 
-def same_bits(whole: Fitted, resumed: Fitted) -> None:
+def same_bits(whole: FitResult, resumed: FitResult) -> None:
     assert (whole.parameters.weights == resumed.parameters.weights).all()
     for one, other in zip(whole.parameters.tables, resumed.parameters.tables, strict=True):
         assert (one == other).all()

@@ -15,7 +15,7 @@ from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters
 from spnc.registry import OPTIMIZERS
-from spnc.training import Fit, Fitted, State
+from spnc.training import FitResult, FitTask, State
 from spnc.training.batches import in_parts
 from spnc.training.loop import Iterative
 from spnc.training.m_step import log_prior, m_step
@@ -43,10 +43,10 @@ every_way = pytest.mark.parametrize("way", list(WAYS))
 
 def fit(
     engine: Engine, start: Parameters, rows: Table, way: Iterative, prior: Smoothing, **more: object
-) -> Fitted:
+) -> FitResult:
     sink = Sink()
     given = {"valid": None, **more}
-    found = way.fit(Fit(engine, start, rows, smoothing=prior, sink=sink, **given))  # type: ignore[arg-type]
+    found = way.fit(FitTask(engine, start, rows, smoothing=prior, sink=sink, **given))  # type: ignore[arg-type]
     sink.stop()
     assert found is not None
     return found
@@ -289,7 +289,7 @@ def test_a_memory_of_another_optimiser_is_refused(way: str) -> None:
     table = Table(random_rows(15, graph.graph["columns"], 20, 0.0))
     state = State(start, start, 0, (), {"mean": np.zeros(3)})
     sink = Sink()
-    given = Fit(engine, start, table, None, Smoothing.of(0.1), sink, resume=state)
+    given = FitTask(engine, start, table, None, Smoothing.of(0.1), sink, resume=state)
     assert WAYS[way].fit(given) is None
     assert [d.code for d in sink.diagnostics] == ["E403"]
 

@@ -15,8 +15,8 @@ from spnc import checks
 from spnc.backends.numpy import NumpyBackend
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
-from spnc.forest.grow import crown
-from spnc.forest.pretraining import warm_up
+from spnc.forest.grow import add_top_sum
+from spnc.forest.pretraining import pretrain
 from spnc.graph.nodes import below, children_first, payloads
 from spnc.graph.scopes import scopes
 from spnc.leaves.smoothing import Smoothing
@@ -26,7 +26,7 @@ from spnc.residuals import Forest, LinkingTask, Residual
 from spnc.residuals.best_gain import BestGain
 from spnc.residuals.greedy_bfs import GreedyBfs
 from spnc.residuals.informed import Informed
-from spnc.residuals.support.link_gain import Judge, judged_rows
+from spnc.residuals.support.link_gain import LinkJudge, judging_rows
 from spnc.residuals.support.receiver import Link, Receiver
 from tests.circuits import all_states, probability
 from tests.forests import circuits_forest, linking, small_forest
@@ -57,8 +57,8 @@ def test_every_strategy_that_draws_links_is_tried() -> None:
 
 def warmed(task: LinkingTask, strategy: Residual) -> LinkingTask:
     """The same task, what changes parameters on purpose being done: what is left are links."""
-    task.warm_up(getattr(strategy, "warm_up", 0))
-    return replace(task, warm_up=lambda _: None)
+    task.pretrain(getattr(strategy, "warm_up", 0))
+    return replace(task, pretrain=lambda _: None)
 
 
 def picture(forest: Forest) -> list[Any]:
@@ -90,7 +90,7 @@ def test_a_linked_forest_is_valid_and_its_components_are_as_before(
     if linked.roots == forest.roots:  # without links there is nothing more
         assert {"W201", "W202"} & {d.code for d in task.sink.diagnostics}
 
-    graph, sink = crown(linked), Sink()
+    graph, sink = add_top_sum(linked), Sink()
     checks.check(graph, sink)
     assert not sink.diagnostics
     engine_program, parameters = lower(graph)
@@ -168,12 +168,12 @@ def test_links_raise_the_likelihood_by_just_their_gain(seed: int) -> None:
     if not targets:
         return
     rng = np.random.default_rng(seed)
-    rows = judged_rows(linking(forest, dataset, seed), "train", 10**6)
-    judge = Judge(receiver, rows)
-    judge.look_at(targets)
+    rows = judging_rows(linking(forest, dataset, seed), "train", 10**6)
+    judge = LinkJudge(receiver, rows)
+    judge.measure(targets)
     target = int(rng.choice(targets))
     nodes = receiver.breadth_first(receiver.partners[0])
-    partners = list(receiver.fitting(target, nodes))
+    partners = list(receiver.candidates(target, nodes))
 
     def likelihood() -> float:
         """Of the forest with the receiver as one more component."""
@@ -189,7 +189,7 @@ def test_links_raise_the_likelihood_by_just_their_gain(seed: int) -> None:
         if child is None:
             continue
         (values,) = judge.values([child])
-        best = judge.best_share(target, values)
+        best = judge.best_weight(target, values)
         gain = judge.gain(target, values, best)
         assert gain >= 0.0
         for other in np.linspace(0.05, 0.95, 7):
@@ -211,15 +211,17 @@ def test_a_warm_up_is_em_and_keeps_what_weighs_nothing(seed: int) -> None:
     zero = {(n, c) for n, c, data in graph.edges(data=True) if data.get("weight") == 0.0}
 
     def likelihood() -> float:
-        program, parameters = lower(crown(Forest(copy.deepcopy(forest.builder), forest.roots)))
+        program, parameters = lower(
+            add_top_sum(Forest(copy.deepcopy(forest.builder), forest.roots))
+        )
         engine = NumpyBackend().open(program)
         return engine.score(parameters, dataset.distinct["train"]).rank  # type: ignore[return-value]
 
     before = likelihood()
-    warm_up(forest, dataset.distinct["train"], Smoothing.of(0.0), NumpyBackend(), 2)
+    pretrain(forest, dataset.distinct["train"], Smoothing.of(0.0), NumpyBackend(), 2)
     assert likelihood() >= before or np.allclose(likelihood(), before)
     assert zero <= {(n, c) for n, c, data in graph.edges(data=True) if data.get("weight") == 0.0}
-    warm_up(forest, dataset.distinct["train"], Smoothing.of(0.1), NumpyBackend(), 2)
+    pretrain(forest, dataset.distinct["train"], Smoothing.of(0.1), NumpyBackend(), 2)
     sink = Sink()
-    checks.check(crown(forest), sink)
+    checks.check(add_top_sum(forest), sink)
     assert not sink.diagnostics

@@ -151,7 +151,8 @@ class CupyOnHost(ModuleType):
 
         self.ndarray = ndarray
         self.RawModule = bound(RawModule)
-        self.cuda = cuda = ModuleType("cupy.cuda")
+        cuda: Any = ModuleType("cupy.cuda")
+        self.cuda = cuda
         cuda.Device, cuda.Stream, cuda.MemoryPool = map(bound, (Device, Stream, MemoryPool))
         cuda.MemoryPointer = MemoryPointer
         cuda.Stream.null = cuda.Stream()
@@ -164,7 +165,7 @@ class CupyOnHost(ModuleType):
             part = ModuleType(f"cupy.cuda.{name}")
             setattr(part, kind.__name__, kind)
             setattr(cuda, name, part)
-        self._pool = cuda.MemoryPool()
+        self._pool: MemoryPool = cuda.MemoryPool()
 
     def get_default_memory_pool(self) -> MemoryPool:
         return self._pool

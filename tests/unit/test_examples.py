@@ -1,8 +1,11 @@
-"""Every example runs, says something, and warns of nothing."""
+"""Every example runs, prints something and warns of nothing; so does the code in the docs."""
 
 from __future__ import annotations
 
 import ast
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,46 +15,106 @@ import pytest
 from tests.places import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-SAYS = {
+PRINTS = {
     "complete_digits": "average test log-likelihood",
     "distance_to_the_truth": "nats from the truth",
     "graph_by_hand": "P(rain | wet) = 0.3913",
+    "keep_a_run": "the lock file reproduces the run: True",
     "spellings": "read back, it is the same recipe: True",
     "train_and_load": "the loaded model agrees to the last bit: True",
 }
+GUIDE = ROOT / "docs/guide.md"
+PAGES_WITH_CODE = ("README.md", "docs/guide.md", "docs/data.md")
+
+
+def run(*arguments: str, cwd: Path) -> str:
+    """Run Python with warnings as errors; return what it printed."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks of a page in this language."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
 def test_every_example_is_known_here() -> None:
-    assert sorted(SAYS) == [path.stem for path in EXAMPLES]
+    assert sorted(PRINTS) == [path.stem for path in EXAMPLES]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_an_example_runs(path: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", str(path), "--small"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert SAYS[path.stem] in done.stdout
-    assert "False" not in done.stdout
+    printed = run(str(path), "--small", cwd=tmp_path)
+    assert PRINTS[path.stem] in printed
+    assert "False" not in printed
     assert list(tmp_path.iterdir()) == []  # it leaves nothing behind
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
-def test_an_example_is_short_and_says_what_it_shows(path: Path) -> None:
+def test_an_example_is_short_and_begins_with_a_paragraph(path: Path) -> None:
     text = path.read_text("utf-8")
     assert len(text.splitlines()) < 60
-    assert ast.get_docstring(ast.parse(text))
+    assert len((ast.get_docstring(ast.parse(text)) or "").splitlines()) > 2
 
 
-def test_the_readme_shows_what_the_broken_circuit_really_prints(monkeypatch, capsys) -> None:
+def test_the_gallery_lists_every_example() -> None:
+    gallery = (ROOT / "examples/README.md").read_text(encoding="utf-8")
+    for path in EXAMPLES:
+        assert f"[{path.name}]({path.name})" in gallery
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_CODE)
+def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
+    for folder in ("specs", "examples"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    found = blocks(page, "python")
+    assert found
+    for code in found:
+        run("-c", code, cwd=tmp_path)
+
+
+def test_the_readme_begins_with_a_training_command_and_a_test_command() -> None:
+    """`.ci/run` takes the second block to be the test command."""
+    training, testing = blocks("README.md", "sh")
+    assert "spnc train specs/quickstart.yaml" in training
+    assert "pytest" in testing
+
+
+def test_the_readme_shows_the_quickstart_spec() -> None:
+    from spnc.diagnostics import Sink, Source
+    from spnc.spec.read import read_recipe, recipe_from
+
+    [shown] = blocks("README.md", "yaml")
+    recipe = recipe_from(Source("quickstart.yaml", shown), Sink())
+    assert recipe is not None
+    assert recipe == read_recipe(ROOT / "specs/quickstart.yaml", Sink())
+
+
+def test_the_guide_shows_what_the_broken_circuit_really_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], update_golden: bool
+) -> None:
     from spnc.cli import main
 
-    root = ROOT
-    monkeypatch.chdir(root)
+    monkeypatch.chdir(ROOT)
     assert main(["check", "examples/broken.spn"]) == 1
-    shown = capsys.readouterr().err
-    assert shown.count("error[") == 3
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    assert f"$ spnc check examples/broken.spn\n{shown.rstrip()}\n```" in readme
+    printed = capsys.readouterr().err
+    assert printed.count("error[") == 3
+    text = GUIDE.read_text(encoding="utf-8")
+    block = f"```text\n$ spnc check examples/broken.spn\n{printed.rstrip()}\n```"
+    if update_golden:
+        old = re.compile(r"```text\n\$ spnc check examples/broken\.spn\n.*?\n```", re.DOTALL)
+        GUIDE.write_text(old.sub(lambda _: block, text), encoding="utf-8")
+    else:
+        assert block in text

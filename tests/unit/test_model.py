@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +54,41 @@ def test_files_that_are_not_models_are_refused_with_a_reason(tmp_path: Path) -> 
         assert refused(path) == "E501"
     path.write_bytes(save_tensors({"x": np.zeros(3)}))
     assert refused(path) == "E502"
+
+
+def why_refused(path: Path) -> str:
+    with pytest.raises(spnc.InputError, match="E114") as caught:
+        spnc.load(path)
+    return str(caught.value)
+
+
+def test_a_folder_is_refused_with_the_model_that_is_in_it(tmp_path: Path) -> None:
+    assert "it is a folder" in why_refused(tmp_path)
+    assert "RUN/model.spnc" in why_refused(tmp_path)
+    model_of(1).save(tmp_path / "model.spnc")
+    assert f"did you mean `{tmp_path / 'model.spnc'}`?" in why_refused(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "model.spnc")
+    assert "not a regular file" in why_refused(tmp_path / "model.spnc")
+
+
+def test_a_model_that_may_not_be_read_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.spnc"
+    model_of(1).save(path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    path.chmod(0)
+    if os.access(path, os.R_OK):  # the superuser may read everything
+        monkeypatch.setattr(Path, "open", refuse)
+    assert "cannot read" in why_refused(path)
+    assert "Permission denied" in why_refused(path)
 
 
 @pytest.mark.parametrize("keep", [0.2, 0.7, 0.99])

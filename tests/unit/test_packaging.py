@@ -1,4 +1,4 @@
-"""What is installed is all that is needed, and importing it is cheap."""
+"""The sdist, the wheel made from it, and the installed copy are complete; importing is cheap."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,9 +32,14 @@ HEAVY = (
 
 
 def run(*command: str | Path, cwd: Path, path: Path | None = None) -> str:
-    """The output of a Python command; `path` comes before the environment's own packages."""
-    own = [str(path), sysconfig.get_path("purelib")] if path is not None else []
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(own), "PIP_NO_INPUT": "1"}
+    """Run a Python command and return what it prints.
+
+    `path` comes before the environment's own packages.
+    """
+    own = [str(path or ROOT), *([sysconfig.get_path("purelib")] if path else [])]
+    # What this test run was told (its workers, its coverage) is not for a test run inside it.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV"))}
+    environment |= {"PYTHONPATH": os.pathsep.join(own), "PIP_NO_INPUT": "1"}
     done = subprocess.run(
         [sys.executable, *map(str, command)],
         cwd=cwd,
@@ -48,30 +54,55 @@ def run(*command: str | Path, cwd: Path, path: Path | None = None) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from a copy of the source tree, so that nothing is left in it."""
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an unpacked source distribution."""
     for tool in ("hatchling", "pip"):
         if find_spec(tool) is None:
             pytest.skip(f"{tool} is not installed")
-    source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    for name in ("spnc", "grammars"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    folder = tmp_path_factory.mktemp("sdist")
+    run("-m", "hatchling", "build", "--target", "sdist", "--directory", folder, cwd=ROOT)
+    [packed] = folder.glob("*.tar.gz")
+    with tarfile.open(packed) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / packed.name.removesuffix(".tar.gz")
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from the source distribution."""
     target = tmp_path_factory.mktemp("wheel")
     options = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", target]
-    run("-m", "pip", "wheel", source, *options, cwd=source)
+    run("-m", "pip", "wheel", sdist, *options, cwd=sdist)
     [found] = target.glob("*.whl")
     return found
 
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which the wheel was installed."""
+    """The folder into which the wheel was installed."""
     folder = tmp_path_factory.mktemp("installed")
     options = ["--no-deps", "--no-index", "--quiet", "--target", folder]
     run("-m", "pip", "install", wheel, *options, cwd=folder)
     return folder
+
+
+def test_the_sdist_holds_every_tracked_file(sdist: Path) -> None:
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("not a git clone")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    tracked = [name for name in listed.stdout.split("\0") if (ROOT / name).is_file()]
+    assert [name for name in tracked if not (sdist / name).is_file()] == []
+
+
+def test_tests_run_from_the_sdist(sdist: Path) -> None:
+    """Import every test module; run cheap tests that read README, docs and recorded results."""
+    pytest_there = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+    collected = run(*pytest_there, "--collect-only", cwd=sdist, path=sdist)
+    assert "tests/unit/test_packaging.py" in collected
+    cheap = ("tests/unit/benchmarks/test_best_benchmark.py", "tests/unit/spec/test_schema.py")
+    assert "passed" in run(*pytest_there, *cheap, cwd=sdist, path=sdist)
 
 
 def test_the_wheel_holds_code_grammar_and_explanations_only(wheel: Path) -> None:
@@ -81,8 +112,7 @@ def test_the_wheel_holds_code_grammar_and_explanations_only(wheel: Path) -> None
         assert f"spnc/explanations/{page.name}" in names
     kinds = ("*.py", "*.cu*", "*.css", "*.js")
     sources = [file for kind in kinds for file in (ROOT / "spnc").rglob(kind)]
-    assert ROOT / "spnc/backends/cupy/kernels/circuit.cuh" in sources
-    assert ROOT / "spnc/report/page/page.js" in sources
+    assert {"circuit.cuh", "page.css", "page.js"} <= {file.name for file in sources}
     for module in sources:
         assert module.relative_to(ROOT).as_posix() in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"spnc", "spnc_forest"}

@@ -1,7 +1,7 @@
-"""What SPFlow 0.0.48 says of a circuit, spnc says too.
+"""spnc's log-likelihoods equal those of SPFlow 0.0.48.
 
-The records hold circuits, inputs and SPFlow's log-likelihoods; `python -m benchmarks.record_spflow`
-writes them. They are read here without SPFlow.
+The records hold circuits, inputs and SPFlow's log-likelihoods. `python -m benchmarks.record_spflow`
+writes them; the tests do not need SPFlow.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def test_log_likelihoods_equal_spflow(path: Path) -> None:
     found = np.asarray(spnc.compile(record["circuit"]).log_likelihood(inputs_of(record)))
 
     assert found.shape == expected.shape
-    # The tolerance is absolute, which is the stricter one wherever a value is beyond -1 (most are).
-    # An impossible row is equal only to -inf.
+    # An absolute tolerance is stricter than a relative one wherever a value is below -1 (most are).
+    # An impossible row equals only -inf.
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
-def test_a_record_is_whole(path: Path) -> None:
+def test_a_record_is_complete(path: Path) -> None:
     record = read(path)
     graph = nx.node_link_graph(record["circuit"], edges="edges")
 
@@ -66,7 +66,7 @@ def test_a_record_is_whole(path: Path) -> None:
 
 
 def test_the_records_cover_what_they_are_for() -> None:
-    # Without this an empty folder, or one with the hard records gone, would pass in silence.
+    # Without this test, an empty folder or one without the hard records would pass.
     assert len(RECORDS) >= 20
     covered: Counter[str] = Counter()
     for record in map(read, RECORDS):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import Board, Proposal
+from spnc.search.auto.board import Board
+from spnc.search.auto.proposal import Proposal
 from spnc.spec.recipe import Component
 from spnc_counts.learner import BinomialMixture
 

@@ -11,7 +11,13 @@ from spnc.cli.arguments import add_json, add_plugins, add_settings, command, set
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
-    parser = command(subparsers, "check", run, "validate a spec, a circuit or a model")
+    parser = command(
+        subparsers,
+        "check",
+        run,
+        "validate a spec, a circuit or a model",
+        examples=("spnc check specs/quickstart.yaml", "spnc check runs/quickstart/model.spnc"),
+    )
     parser.add_argument("file", help=".yaml or .spn spec, .spn or .json circuit, .spnc model")
     add_settings(parser)
     add_plugins(parser)

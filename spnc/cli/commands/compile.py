@@ -1,9 +1,10 @@
-"""`spnc compile`: structure, links, checks, passes, lowering; no parameter training."""
+"""`spnc compile`: learn the structure, check and lower it; no parameters are trained."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from spnc.cli.arguments import add_json, add_plugins, add_quiet, add_settings, command, settings_of
@@ -15,14 +16,21 @@ if TYPE_CHECKING:
 def add(subparsers: Any) -> None:
     """Declare the command."""
     parser = command(
-        subparsers, "compile", run, "learn, check and lower a circuit, without training it"
+        subparsers,
+        "compile",
+        run,
+        "learn, check and lower a circuit, without training it",
+        examples=(
+            "spnc compile specs/quickstart.yaml -o quickstart.spnc",
+            "spnc compile specs/quickstart.yaml --dump forest",
+        ),
     )
     parser.add_argument("file", help="a spec or a circuit")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the untrained model here")
     parser.add_argument(
         "--dump",
         metavar="STAGE",
-        help="print the circuit as it is after a stage: forest, or the name of a pass",
+        help="print the circuit after this stage: forest, or the name of a pass",
     )
     add_settings(parser)
     add_plugins(parser)
@@ -31,13 +39,13 @@ def add(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, and show what came out."""
+    """Compile, and show facts about the model."""
     from spnc import passes
     from spnc.api import read_thing
-    from spnc.cli.output import complain, say, table, writing
-    from spnc.cli.progress import observing
+    from spnc.cli.output import complain, say, table
+    from spnc.common.progress_display import observing
     from spnc.common.wording import duration
-    from spnc.diagnostics import Sink, did_you_mean
+    from spnc.diagnostics import Sink, did_you_mean, writing
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model
     from spnc.pipeline import compile_recipe, lower_graph
@@ -60,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     thing = read_thing(
         arguments.file, sink, settings_of(arguments), allow_plugins=arguments.allow_plugins
     )
-    seconds: dict[str, float] = {}
+    seconds: Mapping[str, float] = {}
     if isinstance(thing, Recipe):
         with observing(arguments.quiet) as observer:
             compiled = compile_recipe(thing, sink, observer, dump)
@@ -81,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     complain(sink.diagnostics)
     facts = model.program.facts()
     if arguments.json:
-        found: dict[str, Any] = {"ok": True, "model": facts, "seconds": seconds}
+        found: dict[str, Any] = {"ok": True, "model": facts, "seconds": dict(seconds)}
         if arguments.dump is not None:
             found["dump"] = texts.get(arguments.dump, "")
         found["diagnostics"] = [d.as_json() for d in sink.diagnostics]

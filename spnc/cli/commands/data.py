@@ -1,4 +1,4 @@
-"""`spnc data`: which datasets there are, fetching them, looking at them."""
+"""`spnc data`: list, fetch and show datasets."""
 
 from __future__ import annotations
 
@@ -6,33 +6,57 @@ import argparse
 import json
 from typing import Any
 
-from spnc.cli.arguments import add_json, add_quiet, command
+from spnc.cli.arguments import add_commands, add_json, add_quiet, command
 
 
 def add(subparsers: Any) -> None:
-    """Declare the command and its three parts."""
-    parser = command(subparsers, "data", run_list, "list, fetch and show datasets")
-    parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
-    known = command(parts, "list", run_list, "the datasets that spnc knows by name")
+    """Declare the command and its three commands."""
+    parser = command(
+        subparsers,
+        "data",
+        None,
+        "list, fetch and show datasets",
+        examples=("spnc data list", "spnc data show builtin:asia"),
+    )
+    commands = add_commands(parser, "COMMAND")
+    known = command(
+        commands,
+        "list",
+        run_list,
+        "list the datasets that spnc knows by name",
+        examples=("spnc data list", "spnc data list --json"),
+    )
     add_json(known)
-    fetch = command(parts, "fetch", run_fetch, "bring public datasets into the cache folder")
+    fetch = command(
+        commands,
+        "fetch",
+        run_fetch,
+        "download public datasets into the cache folder",
+        examples=("spnc data fetch nltcs", "spnc data fetch plants jester"),
+    )
     fetch.add_argument("names", nargs="+", help="names such as nltcs, or debd:nltcs")
     add_json(fetch)
     add_quiet(fetch)
-    show = command(parts, "show", run_show, "columns, splits and marginals of a source")
+    show = command(
+        commands,
+        "show",
+        run_show,
+        "show the splits and columns of a source",
+        examples=("spnc data show builtin:asia", "spnc data show debd:nltcs"),
+    )
     show.add_argument("source", help="a file, builtin:NAME or debd:NAME")
     add_json(show)
     add_quiet(show)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    """A line per dataset, and whether it is on this machine."""
+    """Print a line per dataset, and whether it is on this machine."""
     from spnc.cli.output import say, table
     from spnc.data.builtin import BUILTINS
-    from spnc.data.debd import listing
+    from spnc.data.debd import debd_entries
 
     rows = [(f"builtin:{b.name}", "built in", b.description) for b in BUILTINS.values()]
-    for entry in listing():
+    for entry in debd_entries():
         place = str(entry.found) if entry.found is not None else "not fetched"
         rows.append((f"debd:{entry.name}", place, ""))
     if arguments.json:
@@ -44,9 +68,9 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 def run_fetch(arguments: argparse.Namespace) -> int:
-    """Download what is not here yet."""
+    """Download the datasets that are not on this machine."""
     from spnc.cli.output import complain, say
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.data.debd import fetch
     from spnc.diagnostics import Sink
 
@@ -61,14 +85,14 @@ def run_fetch(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"ok": True, "fetched": names}, indent=2))
     else:
-        say(f"here: {', '.join(f'debd:{name}' for name in names)}")
+        say(f"on this machine: {', '.join(f'debd:{name}' for name in names)}")
     return 0
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Splits, then columns with their types, missing cells and means."""
+    """Print the splits, then the columns with their kinds, missing cells and means."""
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.data.load import load_table
     from spnc.data.summary import summarise
     from spnc.diagnostics import Sink
@@ -77,9 +101,7 @@ def run_show(arguments: argparse.Namespace) -> int:
     with observing(arguments.quiet) as observer:
         observer.stage("reading data")
         dataset = load_table(arguments.source, sink, progress=observer.progress)
-    sink.stop()
-    assert dataset is not None
-    facts = summarise(dataset)
+    facts = summarise(sink.require(dataset))
     complain(sink.diagnostics)
     if arguments.json:
         print(json.dumps({"ok": True, "source": arguments.source, **facts}, indent=2))

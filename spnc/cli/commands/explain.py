@@ -1,4 +1,4 @@
-"""`spnc explain`: the long text about a diagnostic's code."""
+"""`spnc explain`: the long text about the code of a diagnostic."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ from spnc.cli.arguments import add_json, command
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
-    parser = command(subparsers, "explain", run, "explain a diagnostic, such as E204")
-    parser.add_argument("code", nargs="?", help="the code; without one, all are listed")
+    parser = command(
+        subparsers,
+        "explain",
+        run,
+        "explain a diagnostic, such as E204",
+        examples=("spnc explain E204", "spnc explain"),
+    )
+    parser.add_argument("code", nargs="?", help="the code (default: list all codes)")
     add_json(parser)
 
 
@@ -28,19 +34,19 @@ def run(arguments: argparse.Namespace) -> int:
             print("\n".join(f"{code}  {title}" for code, title in titles.items()))
         return 0
     code = arguments.code.upper()
-    text = explanation(code) if code in titles else None
-    if text is None:
-        sink = Sink()
+    sink = Sink()
+    found = explanation(code) if code in titles else None
+    if found is None:
         sink.error(
             "E119",
             f"there is no diagnostic `{arguments.code}`",
             help="`spnc explain` lists all of them",
         )
-        sink.stop()
+    text = sink.require(found)
     if arguments.json:
         print(json.dumps({"code": code, "title": titles[code], "text": text}, indent=2))
     else:
-        print(f"{code}: {titles[code]}\n\n{_body(text or '')}")
+        print(f"{code}: {titles[code]}\n\n{_body(text)}")
     return 0
 
 

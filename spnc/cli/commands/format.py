@@ -1,4 +1,4 @@
-"""`spnc format`: specs and circuits in their other spelling, or laid out anew."""
+"""`spnc format`: convert specs and circuits to another notation, or lay them out anew."""
 
 from __future__ import annotations
 
@@ -14,26 +14,37 @@ if TYPE_CHECKING:
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
-    parser = command(subparsers, "format", run, "convert a spec or a circuit between its spellings")
+    parser = command(
+        subparsers,
+        "format",
+        run,
+        "convert a spec or a circuit to another notation",
+        examples=(
+            "spnc format specs/quickstart.yaml --to dsl",
+            "spnc format specs/quickstart.yaml --full",
+        ),
+    )
     parser.add_argument("file", help="a spec or a circuit")
     parser.add_argument(
         "--to",
         choices=["yaml", "dsl", "json"],
-        help="specs: yaml or dsl; circuits: dsl or json (default: as it is)",
+        help="specs: yaml or dsl; circuits: dsl or json (default: the notation of the file)",
     )
     parser.add_argument("--full", action="store_true", help="write out every default")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write here, not to the screen")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write to this file (default: standard output)"
+    )
     add_plugins(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the file in the wanted form."""
+    """Write the file in the chosen notation."""
     import json
 
     from spnc.api import read_thing
-    from spnc.cli.output import complain, writing
+    from spnc.cli.output import complain
     from spnc.common.atomic import write_text
-    from spnc.diagnostics import Sink
+    from spnc.diagnostics import Sink, writing
     from spnc.graph.interchange import to_node_link
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model
@@ -63,10 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
             where=arguments.file,
             help="specs are written as yaml or dsl, circuits as dsl or json",
         )
-        sink.stop()
-        return 1
+    text = sink.require(text)
     if not isinstance(thing, Recipe):
-        _mind_comments(arguments, sink)
+        _check_comments(arguments, sink)
         sink.stop()
     complain(sink.diagnostics)
     if arguments.output is not None:
@@ -77,8 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _mind_comments(arguments: argparse.Namespace, sink: Sink) -> None:
-    """A circuit's comments and brackets are not kept: say so, and do not write over them."""
+def _check_comments(arguments: argparse.Namespace, sink: Sink) -> None:
+    """Warn that a circuit's comments are not kept, and refuse to overwrite them."""
     from spnc.spec.comments import dsl_comments
 
     source = Path(arguments.file)

@@ -1,4 +1,4 @@
-"""`spnc inspect`: nodes, edges, layers, scopes and parameters of whatever is given."""
+"""`spnc inspect`: count nodes, edges, layers, scopes and parameters."""
 
 from __future__ import annotations
 
@@ -12,21 +12,32 @@ if TYPE_CHECKING:
     from spnc.data.dataset import Table
     from spnc.program.program import Program
 
-_ROWS = 10_000
+_ROWS = 10_000  # assumed for the cost on a GPU where no data is given
 
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
-    parser = command(subparsers, "inspect", run, "show the structure of a spec, circuit or model")
+    parser = command(
+        subparsers,
+        "inspect",
+        run,
+        "show the structure of a spec, circuit or model",
+        examples=(
+            "spnc inspect specs/quickstart.yaml",
+            "spnc inspect runs/quickstart/model.spnc --json",
+        ),
+    )
     parser.add_argument("file", help="a spec (compiled first), a circuit or a model")
     parser.add_argument(
-        "--backend", choices=["cupy"], help="also what it would cost on a GPU; none is needed"
+        "--backend",
+        choices=["cupy"],
+        help="also estimate the cost on a GPU; no GPU is needed",
     )
     parser.add_argument(
         "--rows",
         type=_positive,
         metavar="N",
-        help="with --backend: for so many rows, as different as can be (default: the spec's "
+        help="with --backend: assume N rows, as different as possible (default: the spec's "
         f"training rows, or {_ROWS:,})",
     )
     add_settings(parser, computing=False)
@@ -37,15 +48,15 @@ def add(subparsers: Any) -> None:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text} is no number of rows")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of rows")
     return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the structure."""
+    """Print the structure."""
     from spnc.api import read_thing
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.diagnostics import Sink
     from spnc.model import Model
     from spnc.pipeline import compile_recipe
@@ -105,7 +116,7 @@ def _device_cost(program: Program, count: int | None, rows: Table | None) -> dic
 
 
 def _cost_table(found: dict[str, Any]) -> str:
-    """What a device needs and does, for values of either precision."""
+    """Return a table of memory and work on a GPU, for both precisions."""
     from spnc.cli.output import table
 
     kinds = ("float64", "float32")
@@ -120,11 +131,11 @@ def _cost_table(found: dict[str, Any]) -> str:
         return [label, *values]
 
     lines = [
-        line("the circuit over the rows, MB", "table_bytes", 1e6),
-        line("room to work in, all rows at once, MB", "room_bytes", 1e6),
-        line("room to work in, at the least, MB", "least_room_bytes", 1e6),
-        line("launches for log-likelihoods", "log_likelihood.launches"),
-        line("launches for an EM iteration", "em.launches"),
+        line("memory for circuit and rows, MB", "table_bytes", 1e6),
+        line("working memory, all rows at once, MB", "room_bytes", 1e6),
+        line("working memory, at least, MB", "least_room_bytes", 1e6),
+        line("kernel launches for log-likelihoods", "log_likelihood.launches"),
+        line("kernel launches for an EM iteration", "em.launches"),
         line("read in an EM iteration, MB", "em.read", 1e6),
         line("written in an EM iteration, MB", "em.written", 1e6),
         line("millions of operations in an EM iteration", "em.operations", 1e6),

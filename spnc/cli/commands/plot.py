@@ -1,4 +1,4 @@
-"""`spnc plot`: pictures of models and runs."""
+"""`spnc plot`: draw models and runs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spnc.cli.arguments import add_json, add_quiet, add_rows, backend_of, check_split, command
+from spnc.cli.arguments import (
+    add_commands,
+    add_json,
+    add_quiet,
+    add_rows,
+    backend_of,
+    check_split,
+    command,
+)
 
 if TYPE_CHECKING:
     from spnc.backends import Backend
+    from spnc.common.arrays import Floats
     from spnc.common.observer import Observer
     from spnc.data.pairs import PairCounts
     from spnc.diagnostics import Sink
@@ -24,17 +33,44 @@ FORMS = (".png", ".svg")
 
 
 def add(subparsers: Any) -> None:
-    """Declare the command and its pictures."""
-    parser = command(subparsers, "plot", run_mi, "draw a picture of models or runs, PNG or SVG")
-    parts = parser.add_subparsers(dest="picture", metavar="PICTURE", required=True)
-    mi = command(parts, "mi", run_mi, "mutual information of every two columns, data and model")
+    """Declare the command, which has a command per picture."""
+    parser = command(
+        subparsers,
+        "plot",
+        None,
+        "draw a picture of models or runs, PNG or SVG",
+        examples=(
+            "spnc plot history runs/quickstart",
+            "spnc plot mi runs/quickstart/model.spnc builtin:digits",
+        ),
+    )
+    pictures = add_commands(parser, "PICTURE")
+    mi = command(
+        pictures,
+        "mi",
+        run_mi,
+        "mutual information of every pair of columns, in the data and in models",
+        examples=(
+            "spnc plot mi runs/quickstart/model.spnc builtin:digits",
+            "spnc plot mi runs/quickstart/model.spnc builtin:digits -o mi.svg",
+        ),
+    )
     mi.add_argument("models", nargs="+", metavar="MODEL", help=".spnc models of the same columns")
     add_rows(mi, "this split of the data (default: train, if there is one)")
     add_output(mi, "MODEL.mi.png; of several models, mi.png beside the first")
     add_json(mi)
     add_quiet(mi)
-    history = command(parts, "history", run_history, "learning curves of finished or running runs")
-    history.add_argument("runs", nargs="+", metavar="RUN", help="folders of `spnc train`")
+    history = command(
+        pictures,
+        "history",
+        run_history,
+        "learning curves of finished or running runs",
+        examples=(
+            "spnc plot history runs/quickstart",
+            "spnc plot history runs/quickstart -o curves.svg",
+        ),
+    )
+    history.add_argument("runs", nargs="+", metavar="RUN", help="run folders of `spnc train`")
     add_output(history, "history.png in the run folder; of several runs, beside the first")
     add_json(history)
 
@@ -50,9 +86,9 @@ def add_output(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def run_mi(arguments: argparse.Namespace) -> int:
-    """Ask the models, count the data, draw both."""
+    """Compute mutual information of the models and of the data, and draw both."""
     from spnc.cli.output import complain, say, table
-    from spnc.cli.progress import observing
+    from spnc.common.progress_display import observing
     from spnc.data.pairs import mutual_information
     from spnc.diagnostics import Sink
     from spnc.report.plots.mutual_information import Comparison, picture
@@ -62,15 +98,13 @@ def run_mi(arguments: argparse.Namespace) -> int:
     beside = paths[0].parent / (f"{paths[0].stem}.mi.png" if len(paths) == 1 else "mi.png")
     output = output_of(arguments, beside, sink)
     models = _read_models(paths, sink)
-    backend = backend_of(arguments, sink)
-    sink.stop()
-    assert backend is not None
+    backend = sink.require(backend_of(arguments, sink))
     with observing(arguments.quiet) as observer:
         split, rows, counts = _count(arguments, models[0], sink, observer)
         empirical = mutual_information(counts)
         names = distinct([m.name for m in models], paths)
         comparisons = [
-            Comparison(name, empirical, _ask(model, backend, observer))
+            Comparison(name, empirical, _model_information(model, backend, observer))
             for name, model in zip(names, models, strict=True)
         ]
         observer.stage("drawing")
@@ -111,7 +145,7 @@ def _read_models(paths: Sequence[Path], sink: Sink) -> list[Model]:
             if model.columns != models[0].columns:
                 sink.error(
                     "E307",
-                    f"`{path}` has other columns than `{paths[0]}`",
+                    f"the columns of `{path}` differ from those of `{paths[0]}`",
                     where=str(path),
                     notes=[f"there {shown(models[0])}", f"here {shown(model)}"],
                     help="give models of the same data",
@@ -122,7 +156,7 @@ def _read_models(paths: Sequence[Path], sink: Sink) -> list[Model]:
 def _count(
     arguments: argparse.Namespace, model: Model, sink: Sink, observer: Observer
 ) -> tuple[str, int, PairCounts]:
-    """The split that is meant, its rows, and how often every two states come together in it."""
+    """Return the chosen split, the number of its rows, and its joint counts."""
     from spnc.data.pairs import pair_counts
     from spnc.data.stream import stream_table
 
@@ -133,19 +167,19 @@ def _count(
         arguments.data, sink, columns=model.columns, progress=observer.progress
     ):
         rows[split] = rows.get(split, 0) + piece.rows
-        if split == (arguments.split or next(iter(rows))):  # the first is `train`, or is `all`
+        if split == (arguments.split or next(iter(rows))):  # the first is `train` or `all`
             found = pair_counts(model.columns, piece.distinct())
             counts = found if counts is None else counts + found
     sink.stop()
     check_split(arguments, rows, sink)
-    sink.stop()
-    assert counts is not None
+    counts = sink.require(counts)
     split = arguments.split or next(iter(rows))
     return split, rows[split], counts
 
 
-def _ask(model: Model, backend: Backend, observer: Observer) -> Any:
-    observer.stage(f"asking {model.name}")
+def _model_information(model: Model, backend: Backend, observer: Observer) -> Floats:
+    """Return the mutual information of every pair of columns of a model."""
+    observer.stage(f"evaluating {model.name}")
     model.backend = backend
     backend.prepare(model.program, observer.progress)
     return model.mutual_information(observer.progress)
@@ -168,8 +202,7 @@ def run_history(arguments: argparse.Namespace) -> int:
     beside = (paths[0] if len(paths) == 1 else paths[0].parent) / "history.png"
     output = output_of(arguments, beside, sink)
     found = [read_history(path, sink) for path in paths]
-    sink.stop()
-    histories = [history for history in found if history is not None]
+    histories = [sink.require(history) for history in found]
     names = distinct([history.name for history in histories], paths)
     named = [replace(h, name=name) for h, name in zip(histories, names, strict=True)]
     _write(output, picture(named, output.suffix.lower()))
@@ -189,7 +222,7 @@ def run_history(arguments: argparse.Namespace) -> int:
 
 
 def _facts(path: Path, history: History) -> dict[str, Any]:
-    """What a curve came to: at the kept iteration, or else at the last."""
+    """Return facts about a learning curve, at the kept iteration or else at the last."""
     at = -1 if history.kept is None else history.kept
 
     def value(curve: tuple[float, ...]) -> float | None:
@@ -205,11 +238,11 @@ def _facts(path: Path, history: History) -> dict[str, Any]:
     }
 
 
-# ---- what both need ----------------------------------------------------------------------------
+# ---- output files ------------------------------------------------------------------------------
 
 
 def output_of(arguments: argparse.Namespace, default: Path, sink: Sink) -> Path:
-    """The picture's file; reports a name that is not of a picture."""
+    """Return the file to write; report a name that is not that of a picture."""
     output = default if arguments.output is None else Path(arguments.output)
     if output.suffix.lower() not in FORMS:
         kind = f"as `{output.suffix}`" if output.suffix else "without a suffix"
@@ -223,7 +256,7 @@ def output_of(arguments: argparse.Namespace, default: Path, sink: Sink) -> Path:
 
 
 def distinct(names: Sequence[str], paths: Sequence[Path]) -> list[str]:
-    """The names; those that occur more than once with the ends of their paths."""
+    """Return the names; those that occur more than once get the end of their path added."""
     often = Counter(names)
     return [
         f"{name} ({'/'.join(path.parts[-2:])})" if often[name] > 1 else name
@@ -232,8 +265,8 @@ def distinct(names: Sequence[str], paths: Sequence[Path]) -> list[str]:
 
 
 def _write(output: Path, content: bytes) -> None:
-    from spnc.cli.output import writing
     from spnc.common.atomic import write_bytes
+    from spnc.diagnostics import writing
 
     with writing(output):
         write_bytes(output, content)

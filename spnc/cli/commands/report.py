@@ -20,7 +20,16 @@ FORMS = (".html", ".htm")
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
-    parser = command(subparsers, "report", run, "write one HTML page about a finished run")
+    parser = command(
+        subparsers,
+        "report",
+        run,
+        "write one HTML page about a finished run",
+        examples=(
+            "spnc report runs/quickstart",
+            "spnc report runs/quickstart --no-data -o digits.html",
+        ),
+    )
     parser.add_argument("run_folder", metavar="RUN", help="a folder that `spnc train` wrote")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="an .html file (default: report.html in RUN)"
@@ -51,11 +60,11 @@ def _image(text: str) -> tuple[int, int] | None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the run, ask its model, write the page, say what was found."""
-    from spnc.cli.output import complain, say, writing
-    from spnc.cli.progress import observing
+    from spnc.cli.output import complain, say
     from spnc.common.atomic import write_text
+    from spnc.common.progress_display import observing
     from spnc.common.wording import visible
-    from spnc.diagnostics import Sink
+    from spnc.diagnostics import Sink, writing
     from spnc.report.facts.gather import gather
     from spnc.report.facts.reading import read_run
     from spnc.report.page.assemble import page, sections

@@ -1,4 +1,4 @@
-"""`spnc schema`: the JSON Schema of the YAML form, or the spec reference in Markdown."""
+"""`spnc schema`: the JSON Schema of YAML specs, or the spec reference in Markdown."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from spnc.cli.arguments import command
 
 def add(subparsers: Any) -> None:
     """Declare the command."""
-    parser = command(subparsers, "schema", run, "JSON Schema of the YAML form, for editors")
+    parser = command(
+        subparsers,
+        "schema",
+        run,
+        "print the JSON Schema of YAML specs, for editors",
+        examples=("spnc schema", "spnc schema --markdown"),
+    )
     parser.add_argument(
-        "--markdown", action="store_true", help="the spec reference of the docs instead"
+        "--markdown", action="store_true", help="print the spec reference of the docs instead"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print it."""
+    """Print the schema or the reference."""
     from spnc.spec.reference import reference
     from spnc.spec.schema import schema
 

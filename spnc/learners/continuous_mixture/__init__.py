@@ -1,8 +1,14 @@
-"""Continuous mixtures of Chow-Liu trees: one decoder gives the parameters of all of them.
+"""Continuous mixtures of Chow-Liu trees: one decoder gives the parameters of all trees.
 
-The parts, from the inside out: `cells` (what a tree over the columns counts), `decoder` (the
-network), `objective` (the likelihood of rows and its gradient), `fit` (the training loop). The
-plug-in, `learner`, compiles the outcome into a circuit.
+The modules, each using those before it:
+
+- `log_linear_tree`: the likelihood of a tree as a product of matrices;
+- `decoder`: the network, and its optimiser;
+- `objective`: the log-likelihood of rows under a mixture, and its gradient;
+- `imputation`: complete rows, which the objective needs;
+- `mixture_fit`: the training loop;
+- `association`: which columns the trees should join;
+- `learner`: the plug-in, which compiles the fitted mixture into a circuit.
 """
 
 from spnc.learners.continuous_mixture.learner import ContinuousMixture

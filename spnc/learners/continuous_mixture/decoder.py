@@ -1,7 +1,7 @@
 """The decoder: a small network from a point of the latent space to the logits of a tree.
 
-Points stand in the columns of a matrix, so that what comes out is `[logit, point]`. Gradients are
-worked out by hand: the network is a chain of layers, and only its ends are unusual.
+Points are the columns of a matrix, so that the output is `[logit, point]`. Gradients are computed
+without an autodiff library: the network is a plain chain of layers.
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ from itertools import pairwise
 
 import numpy as np
 
-from spnc.learners.continuous_mixture.cells import Floats32
+from spnc.learners.continuous_mixture.log_linear_tree import Floats32
 
-LEAK = np.float32(0.01)  # the slope below zero
-LAST_SCALE = 0.3  # of the last layer's first weights: points begin near the plain tree
+LEAK = np.float32(0.01)  # slope of the leaky ReLU below zero
+LAST_SCALE = 0.3  # scales the last layer's initial weights, so that trees start near the plain one
+# Adam's constants, as in Kingma & Ba.
+MEAN_DECAY = 0.9
+SQUARE_DECAY = 0.999
+EPSILON = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Decoder:
-    """The layers' weights `[out, in]` and shifts."""
+    """The layers' weights `[out, in]` and biases (`shifts`)."""
 
     weights: tuple[Floats32, ...]
     shifts: tuple[Floats32, ...]
@@ -29,7 +33,7 @@ class Decoder:
     def random(
         latent: int, hidden: Sequence[int], middle: Floats32, rng: np.random.Generator
     ) -> Decoder:
-        """Random weights, and all points near the logits `middle`."""
+        """Return a decoder with random weights that maps all points near the logits `middle`."""
         sizes = [latent, *hidden, len(middle)]
         weights, shifts = [], []
         for below, above in pairwise(sizes):
@@ -41,7 +45,10 @@ class Decoder:
         return Decoder(tuple(weights), tuple(shifts))
 
     def forward(self, points: Floats32) -> list[Floats32]:
-        """What every layer makes of points `[dimension, point]`: these first, the logits last."""
+        """Return the output of every layer for points `[dimension, point]`.
+
+        The points themselves come first, the logits last.
+        """
         found = [points]
         last = len(self.weights) - 1
         for depth, (weights, shift) in enumerate(zip(self.weights, self.shifts, strict=True)):
@@ -55,7 +62,7 @@ class Decoder:
     def backward(
         self, outputs: list[Floats32], gradient: Floats32
     ) -> tuple[list[Floats32], Floats32]:
-        """From the gradient of the logits to those of every array, and to that of the points."""
+        """Return the gradients of every array and of the points, from that of the logits."""
         weights, shifts = [], []
         for depth in reversed(range(len(self.weights))):
             weights.append(gradient @ outputs[depth].T)
@@ -67,17 +74,17 @@ class Decoder:
 
     @property
     def arrays(self) -> tuple[Floats32, ...]:
-        """All parameters."""
+        """All parameters: the weights, then the biases."""
         return self.weights + self.shifts
 
     def with_arrays(self, arrays: Sequence[Floats32]) -> Decoder:
-        """The same network with other parameters."""
+        """Return the same network with other parameters."""
         depth = len(self.weights)
         return Decoder(tuple(arrays[:depth]), tuple(arrays[depth:]))
 
 
 class Adam:
-    """Adam (Kingma & Ba 2015), climbing; arrays shrink by `decay` times the rate in each step."""
+    """Adam (Kingma & Ba 2015) as gradient ascent, with decoupled weight decay per array."""
 
     def __init__(self, arrays: Sequence[Floats32], decays: Sequence[float]) -> None:
         self._arrays, self._decays = arrays, decays
@@ -86,13 +93,13 @@ class Adam:
         self._steps = 0
 
     def step(self, gradients: Sequence[Floats32], rate: float) -> None:
-        """One step uphill, in place."""
+        """Take one step, changing the arrays in place."""
         self._steps += 1
-        own = np.float32(rate / (1.0 - 0.9**self._steps))
-        root = np.float32(1.0 / np.sqrt(1.0 - 0.999**self._steps))
+        own = np.float32(rate / (1.0 - MEAN_DECAY**self._steps))
+        root = np.float32(1.0 / np.sqrt(1.0 - SQUARE_DECAY**self._steps))
         moments = zip(self._arrays, self._decays, gradients, self._mean, self._square, strict=True)
         for array, decay, gradient, mean, square in moments:
-            mean += np.float32(0.1) * (gradient - mean)
-            square += np.float32(0.001) * (gradient * gradient - square)
+            mean += np.float32(1.0 - MEAN_DECAY) * (gradient - mean)
+            square += np.float32(1.0 - SQUARE_DECAY) * (gradient * gradient - square)
             array *= np.float32(1.0 - rate * decay)
-            array += own * mean / (np.sqrt(square) * root + np.float32(1e-8))
+            array += own * mean / (np.sqrt(square) * root + np.float32(EPSILON))

@@ -1,15 +1,15 @@
 """A continuous mixture of Chow-Liu trees, compiled into a sum (Correia, Gala, Quaeghebeur, de
 Campos & Peharz 2023, "Continuous Mixtures of Tractable Probabilistic Models").
 
-A mixture of a thousand trees has more parameters than rows to fit them with. Here these are not
-free: every component stands at a point of a latent space, and one small network, the decoder,
-gives the parameters of the tree at any point. Neighbouring components are alike, so that all rows
-help to fit each of them. In the end the points are fixed, the network is forgotten, and what
-remains is an ordinary circuit: a sum over the points, each with its own Chow-Liu tree. The trees
-have the same structure, and the same leaves that say which state a column has.
+A mixture of a thousand trees has too many parameters to be fitted freely to most tables. Here
+every component stands at a point of a latent space, and one small network, the decoder, gives the
+parameters of the tree at any point. Neighbouring components are alike, so that all rows help to
+fit each of them. In the end the points are fixed, the network is discarded, and what remains is an
+ordinary circuit: a sum over the points, each with its own Chow-Liu tree. The trees have the same
+structure and share the indicator leaves that say which state a column has.
 
-All parameters are fitted when the learner is done. EM would treat them as free and make the
-mixture fit the training rows only; `max_iterations: 0` leaves them as they are.
+All parameters are fitted when the learner is done. EM would treat them as free and overfit the
+training rows; `max_iterations: 0` leaves them as they are.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from spnc.diagnostics import Sink
 from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.learners import LearningTask
 from spnc.learners.continuous_mixture.association import association
-from spnc.learners.continuous_mixture.cells import Cells
-from spnc.learners.continuous_mixture.filling import filled
-from spnc.learners.continuous_mixture.fit import Fit, Plan, Rows
+from spnc.learners.continuous_mixture.imputation import imputed
+from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
+from spnc.learners.continuous_mixture.mixture_fit import CodedRows, DecoderSettings, MixtureFit
 from spnc.learners.continuous_mixture.objective import quiet
 from spnc.learners.support.clustering import thread_pools
 from spnc.learners.support.leaf_fit import leaf_class
@@ -37,7 +37,10 @@ from spnc.leaves.indicator import Indicator
 from spnc.leaves.smoothing import smoothed
 from spnc.registry import LEARNERS, Options, option
 
-FIRST_PART = 4  # the first fit has so many times fewer steps
+FIRST_FIT_DIVISOR = 4  # the first fit, for `given-latent`, takes this fraction of the steps
+# Pseudo-rows per state, beyond the smoothing, of the single tree that all trees start near: its
+# logits have to be finite even without smoothing.
+PLAIN_TREE_PSEUDO_ROWS = 0.5
 
 
 @LEARNERS.register("continuous-mixture")
@@ -46,67 +49,70 @@ class ContinuousMixture(Options):
     """Chow-Liu trees at many points of a latent space, their parameters given by one network."""
 
     points: int = option(1024, "how many trees the mixture has", min=1)
-    latent: int = option(16, "the dimensions of the latent space", min=1, max=1024)
+    latent: int = option(16, "the number of dimensions of the latent space", min=1, max=1024)
     width: int = option(64, "units of the first hidden layer; the second has twice as many", min=1)
-    steps: int = option(1500, "how many steps the network is fitted for", min=0)
-    settling: int = option(300, "how many steps the points then move for", min=0)
-    batch_rows: int = option(512, "rows that each step looks at", min=1)
-    learning_rate: float = option(0.003, "of the first step; it sinks to zero", above=0)
-    decay: float = option(0.3, "how fast the network's weights shrink by themselves", min=0)
+    steps: int = option(1500, "how many gradient steps the network is fitted for", min=0)
+    settling: int = option(
+        300, "how many gradient steps the points and their weights are then fitted for", min=0
+    )
+    batch_rows: int = option(512, "rows in the mini-batch of a step", min=1)
+    learning_rate: float = option(0.003, "the initial step size; it falls to zero", above=0)
+    decay: float = option(0.3, "weight decay of the network", min=0)
     tree: Literal["plain", "given-latent"] = option(
         "given-latent",
         "which columns the trees join: those with the most mutual information, or those with the "
-        "most association given the latent point, as a first, shorter fit finds it",
+        "most association given the latent point, measured after a first, shorter fit",
     )
     noise: float = option(
         0.0,
-        "what the trees are chosen by is multiplied by 1 + noise times a number between -1 and 1, "
-        "so that the mixtures of a forest differ",
+        "the measure that the trees are chosen by is multiplied, for each pair of columns, by "
+        "1 + noise · u, with u uniform in [-1, 1], so that the mixtures of a forest differ",
         min=0,
     )
 
     def learn(self, task: LearningTask) -> int | None:
-        """Add a circuit over all columns; answer its root, or None after reporting a problem."""
-        first = self.steps // FIRST_PART if self.tree == "given-latent" else 0
+        """Add a circuit over all columns. Return its root, or None after reporting a problem."""
+        first = self.steps // FIRST_FIT_DIVISOR if self.tree == "given-latent" else 0
         total = first + self.steps + self.settling
         taken = count(1)
 
         def step_taken() -> None:
+            task.deadline.check()
             task.progress("steps", next(taken), total)
 
         with thread_pools().limit(limits=1), quiet():
             pairs = pair_counts(task.columns, task.table)
             affinity = mutual_information(pairs, task.smoothing.leaves)
-            cells, plain = _tree(task, affinity, pairs)
-            rows = Rows.of(filled(task.table, cells, plain, task.rng))
-            judged = None
+            tree, plain = _tree(task, affinity, pairs)
+            rows = CodedRows.of(imputed(task.table, tree, plain, task.rng))
+            valid = None
             if task.valid is not None:
-                judged = Rows.of(filled(task.valid, cells, plain, task.rng))
+                valid = CodedRows.of(imputed(task.valid, tree, plain, task.rng))
             if first:
-                plan = self.plan(steps=first, settling=0)
-                mixture = Fit(plan, cells, rows, judged, task.rng, step_taken).run(plain)
-                affinity = association(cells, mixture, rows)
-            cells, plain = _tree(task, perturbed(affinity, self.noise, task.rng), pairs)
-            plan = self.plan(steps=self.steps, settling=self.settling)
-            mixture = Fit(plan, cells, rows, judged, task.rng, step_taken).run(plain)
+                settings = self.settings(steps=first, settling=0)
+                mixture = MixtureFit(settings, tree, rows, valid, task.rng, step_taken).run(plain)
+                affinity = association(tree, mixture, rows)
+            tree, plain = _tree(task, perturbed(affinity, self.noise, task.rng), pairs)
+            settings = self.settings(steps=self.steps, settling=self.settling)
+            mixture = MixtureFit(settings, tree, rows, valid, task.rng, step_taken).run(plain)
             logits, weights = mixture.logits(), mixture.weights()
         if not (np.isfinite(logits).all() and np.isfinite(weights).all()):
             self._report_divergence(task.sink)
             return None
-        return _draw(task, cells, cells.tables(logits), weights)
+        return _add_circuit(task, tree, tree.tables(logits), weights)
 
     def _report_divergence(self, sink: Sink) -> None:
         sink.error(
             "E228",
-            "the network of a continuous mixture has run away: its weights are not numbers",
+            "the network of a continuous mixture diverged: its weights are not finite",
             self.span_of("learning_rate"),
             notes=[f"learning_rate is {self.learning_rate:g}, decay is {self.decay:g}"],
             help="make `learning_rate` smaller, and keep its product with `decay` well below 1",
         )
 
-    def plan(self, *, steps: int, settling: int) -> Plan:
-        """How the decoder is fitted, with so many steps."""
-        return Plan(
+    def settings(self, *, steps: int, settling: int) -> DecoderSettings:
+        """Return the settings of the decoder with these numbers of steps."""
+        return DecoderSettings(
             points=self.points,
             latent=self.latent,
             hidden=(self.width, 2 * self.width),
@@ -118,29 +124,37 @@ class ContinuousMixture(Options):
         )
 
 
-def _tree(task: LearningTask, affinity: Floats, pairs: PairCounts) -> tuple[Cells, list[Floats]]:
-    """The tree of most affinity, from the column that has most of it; and if it were alone,
+def _tree(
+    task: LearningTask, affinity: Floats, pairs: PairCounts
+) -> tuple[LogLinearTree, list[Floats]]:
+    """Return the tree of most affinity, rooted at the column with the most affinity in total.
 
-    the probabilities `[state of the parent, state]` of each column. There is half a row more for
-    each state, so that nothing is impossible.
+    Also return the probabilities `[state of the parent, state]` of each column in a model that is
+    this tree alone.
     """
     root = int(np.argmax(affinity.sum(axis=1)))
-    cells = Cells.of(task.columns, maximum_spanning_tree(affinity, root))
+    tree = LogLinearTree.of(task.columns, maximum_spanning_tree(affinity, root))
     tables = []
-    for column, parent in enumerate(cells.parents.tolist()):
+    for column, parent in enumerate(tree.parents.tolist()):
         counts = pairs.between(column, column).diagonal()[None, :]
         if parent >= 0:
             counts = pairs.between(parent, column)
-        tables.append(smoothed(counts, task.smoothing.leaves + 0.5, counts))
-    return cells, tables
+        pseudo_rows = task.smoothing.leaves + PLAIN_TREE_PSEUDO_ROWS
+        tables.append(smoothed(counts, pseudo_rows, counts))
+    return tree, tables
 
 
-def _draw(task: LearningTask, cells: Cells, tables: list[Floats], weights: Floats) -> int:
-    """The sum over all points, each with a tree; `tables[column][point, parent's state, state]`."""
-    columns, origin, table, order = task.columns, task.builder.origin, task.table, cells.order
+def _add_circuit(
+    task: LearningTask, tree: LogLinearTree, tables: list[Floats], weights: Floats
+) -> int:
+    """Add a sum over all points, each with a tree. Return the sum.
+
+    `tables[column]` is `[point, state of the parent, state]`.
+    """
+    columns, origin, table, order = task.columns, task.builder.origin, task.table, tree.order
     points, total = len(tables[0]), float(table.weights.sum())
     below: list[list[int]] = [[] for _ in columns]
-    for child, parent in enumerate(cells.parents.tolist()):
+    for child, parent in enumerate(tree.parents.tolist()):
         if parent >= 0:
             below[parent].append(child)
     above = {order[0]: total * weights[:, None]}  # rows, [point, parent's state]
@@ -151,7 +165,7 @@ def _draw(task: LearningTask, cells: Cells, tables: list[Floats], weights: Float
 
     nodes: list[Node] = []
     edges: list[tuple[int, int, float | None]] = []
-    tops: dict[int, int] = {}  # the first node of a column; there are points · parent's states
+    tops: dict[int, int] = {}  # first node of each column, of points · (states of the parent)
     for column in reversed(order):
         states, chances = columns[column].states, tables[column]
         rows = above[column].ravel().tolist()
@@ -162,7 +176,7 @@ def _draw(task: LearningTask, cells: Cells, tables: list[Floats], weights: Float
             tops[column] = len(nodes)
             nodes += [Leaf(column, d, r, origin) for d, r in zip(found, rows, strict=True)]
             continue
-        marks = len(nodes)
+        indicators = len(nodes)
         for state in range(states):
             known = float(table.weights[table.values[:, column] == state].sum())
             nodes.append(Leaf(column, Indicator(float(state)), known, origin))
@@ -171,7 +185,7 @@ def _draw(task: LearningTask, cells: Cells, tables: list[Floats], weights: Float
         for point in range(points):
             first = point * states
             for state in range(states):
-                edges.append((products + first + state, marks + state, None))
+                edges.append((products + first + state, indicators + state, None))
                 edges += [
                     (products + first + state, tops[child] + first + state, None)
                     for child in below[column]

@@ -1,7 +1,7 @@
 """The log-likelihood of rows under a mixture of trees at many latent points, and its gradient.
 
 Work is cut into slices of points and chunks of rows whose sizes do not depend on the number of
-threads, and added up in their order: so the bits do not depend on it either.
+threads, and results are added up in a fixed order, so that their bits do not depend on it either.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.threads import ThreadTeam, even_bounds
-from spnc.learners.continuous_mixture.cells import Cells, Floats32
 from spnc.learners.continuous_mixture.decoder import Decoder
+from spnc.learners.continuous_mixture.log_linear_tree import Floats32, LogLinearTree
 
 T = TypeVar("T")
-Codes = NDArray[np.integer[Any]]
-POINTS_AT_ONCE = 256
+StateCodes = NDArray[np.integer[Any]]
+POINTS_AT_ONCE = 256  # in one piece of a thread's work
 ROWS_AT_ONCE = 256
 
 
 class Gradient(NamedTuple):
-    """Of a mean log-likelihood."""
+    """The gradient of a mean log-likelihood."""
 
-    arrays: list[Floats32]  # of the decoder
-    points: Floats32
-    shares: Floats32  # the part of the rows that each point explains: of its log weight
+    arrays: list[Floats32]  # by the decoder's arrays
+    points: Floats32  # by the points' coordinates
+    shares: Floats32  # by unnormalised log weights: the share of the rows each point explains
 
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """The trees over these cells that a decoder gives."""
+    """The log-likelihood of rows under a mixture of trees whose logits a decoder gives."""
 
-    cells: Cells
+    tree: LogLinearTree
     team: ThreadTeam
 
     def climb(
@@ -43,22 +43,22 @@ class Objective:
         decoder: Decoder,
         points: Floats32,
         log_weights: Floats32,
-        codes: Codes,
+        codes: StateCodes,
         weights: Floats32,
     ) -> Gradient:
-        """The gradient of the mean log-likelihood of rows, whose weights add up to one.
+        """Return the gradient of the mean log-likelihood of rows whose weights sum to one.
 
-        `points[dimension, point]`, `codes[row, column]`.
+        `points` is `[dimension, point]`, `codes` is `[row, column]`.
         """
-        cells, slices = self.cells, _parts(points.shape[1], POINTS_AT_ONCE)
-        rows = cells.statistics(codes)
-        theta = np.empty((cells.statistics_count, points.shape[1]), dtype=np.float32)
+        tree, slices = self.tree, _parts(points.shape[1], POINTS_AT_ONCE)
+        rows = tree.statistics(codes)
+        theta = np.empty((tree.statistics_count, points.shape[1]), dtype=np.float32)
         shares = np.empty((len(rows), points.shape[1]), dtype=np.float32)
 
         def decode(part: slice) -> tuple[list[Floats32], Floats32]:
             outputs = decoder.forward(points[:, part])
-            chances, log_z = cells.normalised(outputs[-1])
-            theta[:, part] = cells.from_logits @ outputs[-1] - cells.from_normalisers @ log_z
+            chances, log_z = tree.normalised(outputs[-1])
+            theta[:, part] = tree.from_logits @ outputs[-1] - tree.from_normalisers @ log_z
             theta[0, part] += log_weights[part]
             return outputs, chances
 
@@ -71,8 +71,8 @@ class Objective:
         def trace(number: int) -> Gradient:
             outputs, chances = decoded[number]
             pull = rows.T @ shares[:, slices[number]]
-            gradient = cells.from_logits.T @ pull
-            gradient -= chances * cells.spread(cells.from_normalisers.T @ pull)
+            gradient = tree.from_logits.T @ pull
+            gradient -= chances * tree.spread(tree.from_normalisers.T @ pull)
             return Gradient(*decoder.backward(outputs, gradient), pull[0])
 
         decoded = self._all(decode, slices)
@@ -89,16 +89,20 @@ class Objective:
         )
 
     def average(
-        self, logits: Floats32, log_weights: Floats32, codes: Codes, weights: NDArray[np.float64]
+        self,
+        logits: Floats32,
+        log_weights: Floats32,
+        codes: StateCodes,
+        weights: NDArray[np.float64],
     ) -> float:
-        """The mean log-likelihood of weighted rows under trees with these `[logit, point]`."""
-        cells = self.cells
-        log_z = cells.normalised(logits)[1]
-        theta: Floats32 = cells.from_logits @ logits - cells.from_normalisers @ log_z
+        """Return the mean log-likelihood of weighted rows; `logits` is `[logit, point]`."""
+        tree = self.tree
+        log_z = tree.normalised(logits)[1]
+        theta: Floats32 = tree.from_logits @ logits - tree.from_normalisers @ log_z
         theta[0] += log_weights
 
         def score(part: slice) -> float:
-            own = cells.statistics(codes[part]) @ theta
+            own = tree.statistics(codes[part]) @ theta
             top = own.max(axis=1, keepdims=True)
             own -= top
             total = np.exp(own, out=own).sum(axis=1, dtype=np.float64)
@@ -108,11 +112,11 @@ class Objective:
         return sum(found) / float(weights.sum())
 
     def _all(self, work: Callable[..., T], parts: Sequence[object]) -> list[T]:
-        """What becomes of each part, in order."""
+        """Return the result for each part, in order."""
         found: list[T] = [None] * len(parts)  # type: ignore[list-item]
 
         def some(_: int, start: int, stop: int) -> None:
-            with quiet():  # in a thread of its own
+            with quiet():  # numpy's error state is per thread
                 for i in range(start, stop):
                     found[i] = work(parts[i])
 
@@ -121,10 +125,10 @@ class Objective:
 
 
 def quiet() -> np.errstate:
-    """No warnings while decoders are fitted: whether one ran away is seen from what it became.
+    """Silence floating-point warnings while decoders are fitted; divergence is checked at the end.
 
-    BLAS raises the flag of invalid operations now and then for what it does with the padding of
-    matrices, though all that goes in and comes out are numbers (numpy's issue 24067).
+    BLAS sometimes raises the flag of invalid operations because of the padding of matrices, even
+    though all inputs and outputs are finite (numpy issue 24067).
     """
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 

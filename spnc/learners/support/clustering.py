@@ -1,4 +1,4 @@
-"""Rows put into clusters: by k-means, and by hard EM over a mixture of naive Bayes models."""
+"""Clustering of rows: by k-means, and by hard EM over a mixture of naive Bayes models."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 
-_FIRST_BATCH = 8  # clusters are opened early on: their parameters must not lag behind
-_BATCHES = 8  # a pass takes at least so many, so that most rows stay while some are moved
+_FIRST_BATCH = 8  # rows; small, since new clusters open early and need up-to-date parameters
+_BATCHES = 8  # in a pass, at least, so that most rows stay while some are moved
 _PSEUDO_ROWS = 0.1  # for each state of each column of a cluster
+_EMPTY = 1e-9  # a cluster of less weight is empty: subtracting fractional weights leaves a rest
 
 
 @cache
 def thread_pools() -> ThreadpoolController:
-    """The libraries that start threads, looked for once: that takes milliseconds."""
-    import sklearn.cluster  # noqa: F401  # brings OpenMP, which could not be found before
+    """Return the controller of libraries that start threads; cached, since finding them is slow."""
+    import sklearn.cluster  # noqa: F401  # loads OpenMP, so that the controller finds it
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def parts_by_label(items: Indices, labels: Indices) -> list[Indices]:
-    """The items under each label, where there are any."""
+    """Return the items of each label, without empty ones."""
     parts = (items[labels == label] for label in range(int(labels.max()) + 1))
     return [part for part in parts if len(part)]
 
 
 def kmeans(values: Floats, weights: Floats, count: int, rng: np.random.Generator) -> Indices:
-    """A label for each row by k-means, seeded; a missing cell has its column's mean.
+    """Return a label for each row by k-means; a missing cell is replaced by its column's mean.
 
-    One thread, so that the bits do not depend on many.
+    It runs in one thread, so that the result does not depend on the number of threads.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -63,11 +64,11 @@ def kmeans(values: Floats, weights: Floats, count: int, rng: np.random.Generator
 class HardEm:
     """Online hard EM over a mixture of naive Bayes models (Gens & Domingos 2013).
 
-    The rows come in random order, several times. Each goes to the cluster that explains it best
-    after its own part in the clusters was taken out of them; or it opens a new cluster, which
-    costs `penalty` nats for each of its cells: an exponential prior on the number of clusters.
-    Rows are taken in batches, an eighth of all at most, so that a step is a product of matrices.
-    Of several restarts, the one with the best penalised likelihood is answered.
+    The rows are visited in random order, several times. Each is first removed from its cluster and
+    then goes to the cluster that explains it best, or opens a new cluster, which costs `penalty`
+    nats for each of its cells: an exponential prior on the number of clusters. Rows are taken in
+    batches, an eighth of all at most, so that a step is a product of matrices. Of several restarts,
+    the one with the best penalised likelihood is returned.
     """
 
     penalty: float
@@ -78,7 +79,7 @@ class HardEm:
     def labels(
         self, columns: Sequence[Column], values: Floats, weights: Floats, rng: np.random.Generator
     ) -> Indices:
-        """A label for each row, 0 … clusters-1."""
+        """Return a label for each row, 0 … clusters-1."""
         mixture = _Mixture(columns, values, weights, self.penalty)
         best, best_score = np.zeros(len(values), dtype=np.intp), -np.inf
         with thread_pools().limit(limits=1):
@@ -89,7 +90,7 @@ class HardEm:
         return np.unique(best, return_inverse=True)[1].astype(np.intp)
 
     def _run(self, mixture: _Mixture, rng: np.random.Generator) -> tuple[Indices, float]:
-        """Labels from one start, and the penalised log-likelihood of rows in such clusters."""
+        """Return the labels from one start, and their penalised log-likelihood."""
         count = len(mixture.weights)
         labels = np.full(count, -1, dtype=np.intp)
         sums = np.zeros((self.most, mixture.states))
@@ -110,7 +111,7 @@ class HardEm:
     def _assign(
         self, mixture: _Mixture, cells: Floats, own: Floats, sums: Floats, sizes: Floats
     ) -> Indices:
-        """The best cluster for each row of a batch; some rows open new ones."""
+        """Return the best cluster for each row of a batch; some rows open new clusters."""
         found = cells @ mixture.log_parameters(sums).T
         with np.errstate(divide="ignore"):
             found += np.log(sizes / max(sizes.sum(), 1e-300))
@@ -118,11 +119,11 @@ class HardEm:
         free = np.flatnonzero(sizes <= 0.0).tolist()
         opened = self.most - len(free)
         for cluster in free:
-            opened += 1  # a new cluster is as likely as any: a row of no values opens none
-            rebels = np.flatnonzero(alone - np.log(opened) > found.max(axis=1))
-            if not len(rebels):
+            opened += 1  # a new cluster is as likely as any other: a row without values opens none
+            openers = np.flatnonzero(alone - np.log(opened) > found.max(axis=1))
+            if not len(openers):
                 break
-            seed = rebels[0]  # it is in the cluster from now on: others are compared with it
+            seed = openers[0]  # the first row of the new cluster; others are compared with it
             found[:, cluster] = cells @ mixture.log_parameters(own[seed][None])[0] - np.log(opened)
             found[seed, cluster] = np.inf
         best: Indices = np.argmax(found, axis=1)
@@ -130,10 +131,10 @@ class HardEm:
 
 
 class _Mixture:
-    """The rows of a slice, and what naive Bayes models say about them.
+    """The rows of a slice, and their likelihood under naive Bayes models.
 
-    Rows are taken as indicators of the states of all columns, one after another, as in
-    `spnc.data.pairs`; a missing cell indicates none.
+    Rows are represented by indicators of the states of all columns, one column after another, as
+    in `spnc.data.pairs`; a missing cell has no indicator.
     """
 
     def __init__(
@@ -148,27 +149,27 @@ class _Mixture:
         self.weights = weights
         self.penalty = penalty
         self.states = len(states)
-        # What a cluster of one row says about a cell of that row, less the penalty.
+        # The log-likelihood of a row's cell in a cluster of that row alone, less the penalty.
         certain = np.log((1.0 + _PSEUDO_ROWS) / (1.0 + _PSEUDO_ROWS * sizes)) - penalty
         self._alone: Floats = certain[self._owners]
 
     def cells(self, rows: Indices) -> Floats:
-        """The indicators of some rows, `[row, state]`."""
+        """Return the indicators of some rows, `[row, state]`."""
         found: Floats = self._indicators[rows].astype(np.float64)
         return found
 
     def alone(self, cells: Floats) -> Floats:
-        """How well rows would be explained by a cluster of their own."""
+        """Return the penalised log-likelihood of each row in a cluster of its own."""
         found: Floats = cells @ self._alone
         return found
 
     def log_parameters(self, sums: Floats) -> Floats:
-        """The log probability of every state in clusters with such counts, `[cluster, state]`."""
+        """Return the log probabilities `[cluster, state]` for these counts of states."""
         totals = np.add.reduceat(sums, self._starts, axis=1) + _PSEUDO_ROWS * self._sizes
         return np.log((sums + _PSEUDO_ROWS) / totals[:, self._owners])
 
     def score(self, sums: Floats, sizes: Floats) -> float:
-        """The penalised log-likelihood of all rows in clusters with such counts."""
+        """Return the penalised log-likelihood of all rows, from the clusters' counts."""
         held = sizes[sizes > 0.0]
         cells = float((sums * self.log_parameters(sums)).sum())
         shares = float((held * np.log(held / held.sum())).sum())
@@ -176,7 +177,7 @@ class _Mixture:
 
 
 def _batches(order: Indices, *, growing: bool) -> Iterator[Indices]:
-    """All items in order, an eighth at once at most; starting with few if the size is to grow."""
+    """Yield all items in order, at most an eighth at once; with `growing`, few at first."""
     largest = max(1, -(-len(order) // _BATCHES))
     size, begin = (min(_FIRST_BATCH, largest) if growing else largest), 0
     while begin < len(order):
@@ -188,11 +189,11 @@ def _batches(order: Indices, *, growing: bool) -> Iterator[Indices]:
 def _move(
     sums: Floats, sizes: Floats, labels: Indices, own: Floats, weights: Floats, sign: float
 ) -> None:
-    """Add rows to the counts of their clusters, or take them out."""
+    """Add rows to the counts of their clusters, or (`sign` -1) remove them."""
     member = (labels[:, None] == np.arange(len(sizes))).astype(np.float64)
     sums += sign * (member.T @ own)
     sizes += sign * (weights @ member)
-    if sign < 0.0:  # of weights that are no whole numbers something may be left
-        gone = sizes < 1e-9
+    if sign < 0.0:
+        gone = sizes < _EMPTY
         sums[gone], sizes[gone] = 0.0, 0.0
         np.maximum(sums, 0.0, out=sums)

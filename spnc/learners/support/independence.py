@@ -1,4 +1,4 @@
-"""Which columns depend on one another: the G-test of every pair, and the groups it leaves."""
+"""Dependence between columns: the G-test of every pair, and groups of dependent columns."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from spnc.learners.support.leaf_fit import Indices
 
 
 def g_test(pairs: PairCounts, factor: float) -> NDArray[np.bool_]:
-    """Whether every two columns are dependent, `[column, column]`.
+    """Return whether each pair of columns is dependent, `[column, column]`.
 
     The statistic is G = 2 Σ n ln(n / expected n) over the rows that have both values; its degrees
-    of freedom count the states that occur in these. Two columns are dependent when G reaches
-    2 · degrees · factor + 0.001: the threshold of Gens & Domingos (2013), known as `g_factor` to
-    users of other LearnSPNs. For two binary columns a factor of 1.92 is a significance of 5%, 5 is
-    one of 0.16%, 10 one of 0.0008%. A column of which one state occurs depends on nothing.
+    of freedom count the states that occur in these rows. Two columns are dependent when G reaches
+    2 · degrees · factor + 0.001: the threshold of Gens & Domingos (2013), known as `g_factor` in
+    other implementations of LearnSPN. For two binary columns a factor of 1.92 is a significance
+    level of 5%, 5 is 0.16%, 10 is 0.0008%. A column with a single state depends on no other.
     """
     starts = pairs.offsets[:-1]
     totals = np.add.reduceat(np.add.reduceat(pairs.counts, starts, 0), starts, 1)
@@ -31,7 +31,7 @@ def g_test(pairs: PairCounts, factor: float) -> NDArray[np.bool_]:
 
 
 def groups(dependent: NDArray[np.bool_]) -> list[Indices]:
-    """The connected components of the graph of dependences, each in order, by their first."""
+    """Return the connected components of the dependence graph, in order of their first columns."""
     left = np.ones(len(dependent), dtype=bool)
     found = []
     while left.any():

@@ -1,4 +1,4 @@
-"""Leaves fitted to slices of data, with the policy that EM uses too."""
+"""Leaves fitted to slices of data, with the same smoothing as in EM."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from spnc.leaves import Distribution
 from spnc.registry import LEAVES
 
 Indices = NDArray[np.intp]
-_CELLS_AT_ONCE = 1 << 20  # bounds the memory that fitting takes
+_CELLS_AT_ONCE = 1 << 20  # bounds the memory of fitting
 
 
-class Block(NamedTuple):
-    """Rows and columns, by index, for which there is to be a leaf per column."""
+class DataSlice(NamedTuple):
+    """A slice of the training data: some rows and some columns, by index."""
 
     rows: Indices
     columns: Indices
-    weight: float  # of the rows
+    weight: float  # the total weight of the rows
 
 
 @cache
 def leaf_class(kind: ColumnKind) -> type[Distribution]:
-    """The built-in distribution that learners put over a column of this kind.
+    """Return the leaf that learners use for a kind of column: the first whose main kind it is.
 
     Leaves from outside are never chosen: installing a package must not change other recipes.
     """
@@ -36,19 +36,19 @@ def leaf_class(kind: ColumnKind) -> type[Distribution]:
 
 
 def fit_leaves(
-    columns: Sequence[Column], table: Table, blocks: Sequence[Block], alpha: float
+    columns: Sequence[Column], table: Table, slices: Sequence[DataSlice], alpha: float
 ) -> Iterator[list[Distribution]]:
-    """For every block, one leaf per column, fitted to the block's rows.
+    """Return for every slice one leaf per column, fitted to the slice's rows.
 
-    Leaves over equally many rows, and over columns of the same type, are fitted together: that
-    there are few different numbers of rows is what makes many small blocks cheap.
+    Leaves over the same number of rows and the same type of column are fitted together. This makes
+    many small slices cheap, since few different numbers of rows occur.
     """
-    heights = np.array([len(block.rows) for block in blocks], dtype=np.intp)
-    widths = np.array([len(block.columns) for block in blocks], dtype=np.intp)
-    rows = np.concatenate([block.rows for block in blocks])
-    starts = np.cumsum(heights) - heights  # where a block's rows begin
-    # From here on by leaf: its column, the number of its rows, where they begin, its type.
-    variables = np.concatenate([block.columns for block in blocks])
+    heights = np.array([len(part.rows) for part in slices], dtype=np.intp)
+    widths = np.array([len(part.columns) for part in slices], dtype=np.intp)
+    rows = np.concatenate([part.rows for part in slices])
+    starts = np.cumsum(heights) - heights  # where each slice's rows begin
+    # From here on, arrays are by leaf: its column, the number and start of its rows, its type.
+    variables = np.concatenate([part.columns for part in slices])
     sizes, begins = np.repeat(heights, widths), np.repeat(starts, widths)
     types = list(dict.fromkeys((c.kind, c.states) for c in columns))
     type_of = np.array([types.index((c.kind, c.states)) for c in columns], dtype=np.intp)
@@ -69,7 +69,7 @@ def fit_leaves(
 def _alike(
     kinds: Indices, sizes: Indices, types: Sequence[tuple[ColumnKind, int]]
 ) -> Iterator[tuple[tuple[ColumnKind, int], int, Indices]]:
-    """Leaves of the same type and number of rows, no more at once than memory should hold."""
+    """Yield groups of leaves with the same type and number of rows, of bounded size."""
     order = np.lexsort((sizes, kinds))
     changes = np.flatnonzero(np.diff(kinds[order]) | np.diff(sizes[order])) + 1
     for members in np.split(order, changes):

@@ -12,20 +12,21 @@ from spnc.common.arrays import Floats
 from spnc.data.dataset import Column, Table
 from spnc.data.pairs import mutual_information, pair_counts
 
-_KNOWN: WeakKeyDictionary[Table, dict[float, Floats]] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[Table, dict[float, Floats]] = WeakKeyDictionary()
 
 
 def shared_information(columns: Sequence[Column], table: Table, alpha: float) -> Floats:
-    """The mutual information of every two columns of a table, reckoned once for the same table."""
-    known = _KNOWN.setdefault(table, {})
+    """Return the mutual information of every two columns; cached per table and `alpha`."""
+    known = _CACHE.setdefault(table, {})
     if alpha not in known:
-        with threadpool_limits(limits=1):  # sums of weights that are no whole numbers vary else
+        # One thread: sums of fractional weights would otherwise depend on the number of threads.
+        with threadpool_limits(limits=1):
             known[alpha] = mutual_information(pair_counts(columns, table), alpha)
     return known[alpha]
 
 
 def perturbed(affinity: Floats, noise: float, rng: np.random.Generator) -> Floats:
-    """The same multiplied by 1 + noise times a number between -1 and 1, one for each pair."""
+    """Multiply each pair's affinity by 1 + noise · u, with u uniform in [-1, 1]."""
     if noise == 0.0:
         return affinity
     numbers = np.triu(rng.uniform(-1.0, 1.0, affinity.shape), 1)
@@ -34,9 +35,9 @@ def perturbed(affinity: Floats, noise: float, rng: np.random.Generator) -> Float
 
 
 def maximum_spanning_tree(affinity: Floats, root: int = 0) -> list[tuple[int, int]]:
-    """The (parent, child) edges of the heaviest tree over all columns, parents before children.
+    """Return the (parent, child) edges of the heaviest tree, parents before children.
 
-    Prim's algorithm from the root on; of equal affinities the first column is taken.
+    Prim's algorithm from the root; of equal affinities, the first column is taken.
     """
     waiting = np.ones(len(affinity), dtype=bool)
     waiting[root] = False

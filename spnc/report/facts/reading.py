@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import math
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from spnc.common.observer import Observer, Stage
+from spnc.common.observer import Observer
 from spnc.data.dataset import Dataset
-from spnc.data.load import load
 from spnc.diagnostics import Diagnostic, Sink, read_source
 from spnc.model import Model, read_model
 from spnc.runs.folder import RunFolder
 from spnc.runs.history import History, read_history
-from spnc.runs.lock import check_lock
+from spnc.runs.metrics import Metrics
+from spnc.runs.preparation import Purpose, prepare
 from spnc.spec.read import read_recipe
 from spnc.spec.recipe import Recipe
-
-_NUMBER = (int, float)
-_MAYBE = (int, float, type(None))
-_ABSURD = 1e15
-# What of `metrics.json` the page says, and of which type it is.
-_WANTED: dict[str, Any] = {
-    "model": {"nodes": int, "edges": int, "layers": int, "parameters": int},
-    "optimizer": {"method": str, "iterations": int, "stopped": str, "kept": str},
-    "seconds": {"total": _NUMBER},
-    "backend": str,
-    "seed": int,
-}
-_PRUNE: dict[str, Any] = {"edges": {"before": int, "after": int}, "kept": str, "fits": list}
-_SPLIT = {"rows": int, "avg_ll": _MAYBE, "impossible_rows": int}
-_TRY = {
-    "try": int,
-    "values": dict,
-    "valid": _MAYBE,
-    "train": _MAYBE,
-    "edges": int,
-    "iterations": int,
-    "seconds": _NUMBER,
-    "chosen": bool,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +25,7 @@ class Run:
 
     path: Path
     model: Model
-    metrics: dict[str, Any]
+    metrics: dict[str, Any]  # as `metrics.json` has them, validated
     history: History
     lock_text: str
     recipe: Recipe | None
@@ -95,7 +69,7 @@ def read_run(path: Path, sink: Sink, observer: Observer, *, with_data: bool = Tr
             notes=notes,
             help="bring the data back to where the lock file says, or give --no-data",
         )
-    return Run(path, model, metrics, history, lock.text, recipe, dataset, no_data)
+    return Run(path, model, metrics.to_json(), history, lock.text, recipe, dataset, no_data)
 
 
 def _is_finished(folder: RunFolder, sink: Sink) -> bool:
@@ -112,34 +86,20 @@ def _is_finished(folder: RunFolder, sink: Sink) -> bool:
         message = f"the run in `{path}` has lost {' and '.join(f'`{f.name}`' for f in lost)}"
         help = "bring the file back, or train again"
     else:
-        message, help = f"the run in `{path}` is not finished", f"go on with `{folder.go_on()}`"
+        message, help = (
+            f"the run in `{path}` is not finished",
+            f"continue with `{folder.resume_command()}`",
+        )
         if folder.checkpoint.is_file():
             help += f"; `spnc plot history {shlex.quote(str(path))}` shows how far it is"
     sink.error("E603", message, where=str(path), help=help)
     return False
 
 
-def metrics_of(folder: RunFolder, sink: Sink) -> dict[str, Any] | None:
-    """The metrics, if they are such as `spnc train` writes them."""
+def metrics_of(folder: RunFolder, sink: Sink) -> Metrics | None:
+    """Return the metrics of a run, or None after reporting that they are damaged (E603)."""
     try:
-        text = folder.metrics.read_text(encoding="utf-8")
-        found = json.loads(text, parse_constant=_sensible, parse_float=_sensible)
-        _expect(found, _WANTED, "metrics")
-        for name, split in found["splits"].items():
-            _expect(split, _SPLIT, name)
-        if "search" in found:
-            _expect(found["search"], {"tries": list}, "search")
-        tries = found.get("search", {}).get("tries", [])
-        for one in tries:
-            _expect(one, _TRY, "a try")
-            if list(one["values"]) != list(tries[0]["values"]):
-                raise ValueError("its tries do not choose the same things")
-        if "prune" in found:
-            _expect(found["prune"], _PRUNE, "prune")
-            for fit in found["prune"]["fits"]:
-                _expect(fit, {"iterations": int}, "a fit")
-        if not all(isinstance(s, _NUMBER) for s in found["seconds"].values()):
-            raise ValueError("its seconds are not numbers")
+        return Metrics.from_text(folder.metrics.read_text(encoding="utf-8"))
     except (OSError, LookupError, RecursionError, TypeError, ValueError, AttributeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         sink.error(
@@ -150,23 +110,6 @@ def metrics_of(folder: RunFolder, sink: Sink) -> dict[str, Any] | None:
             help="the file was changed; train again",
         )
         return None
-    return found  # type: ignore[no-any-return]
-
-
-def _sensible(text: str) -> float:
-    """A number of the file; no log-likelihood and no time is beyond what is allowed here."""
-    value = float(text)
-    if not math.isfinite(value) or abs(value) > _ABSURD:
-        raise ValueError(f"{text} is no sensible number")
-    return value
-
-
-def _expect(found: Any, wanted: dict[str, Any], name: str) -> None:
-    for key, kind in wanted.items():
-        if isinstance(kind, dict):
-            _expect(found[key], kind, key)
-        elif not isinstance(found[key], kind):
-            raise TypeError(f"`{key}` of {name} is not what it should be")
 
 
 def _data(
@@ -180,8 +123,5 @@ def _data(
     recipe = read_recipe(folder.lock, own)
     if recipe is None or not with_data:
         return recipe, None, [d for d in own.diagnostics if d.severity == "error"]
-    observer.stage(Stage.DATA)
-    dataset = load(recipe.data, own, offline=True, progress=observer.progress)
-    if dataset is not None:
-        check_lock(recipe, dataset, own)
+    dataset = prepare(recipe, own, observer, Purpose.REPORT)
     return recipe, dataset, [d for d in own.diagnostics if d.severity == "error"]

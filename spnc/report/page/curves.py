@@ -136,7 +136,7 @@ def _finding(facts: Facts, second: int | None) -> str:
             f"Training rows {went} from {number(start)} to {number(train)} nats in "
             f"{last:,} iterations ({_why(optimizer['stopped'])})"
         )
-        said += "" if history.valid else "; there were no validation rows to observer"
+        said += "" if history.valid else "; there were no validation rows to watch"
     return f"{said}. {_pruned(facts)}" if second is not None else f"{said}."
 
 

@@ -1,14 +1,15 @@
-"""What a link is worth: by how much it would raise the likelihood, all else staying as it is.
+"""The gain of a link: by how much it would raise the log-likelihood, all else unchanged.
 
-A target is responsible for a row as far as the row's flow goes through it, when the row enters the
-forest at the top. With f the flow, S the target's value for the row, L that of the link's node and
-w the link's weight, the target's value becomes S' = (1-w)·S + w·L, and the row's likelihood
-1 + f·(S'/S - 1) times what it was: a circuit is linear in the value of each of its nodes. The gain
-is the sum of the logarithms of that. Rows that the target has no part in count for nothing, and
-neither do those that it gives no chance, though a link might: of these the gain says too little.
+A target is responsible for a row to the extent that the row's flow, from the top of the forest,
+goes through it. Let f be that flow, S the target's value for the row, L the value of the link's
+node and w the link's weight. The target's value becomes S' = (1-w)·S + w·L, and the row's
+likelihood is multiplied by 1 + f·(S'/S - 1), since a circuit is linear in the value of each of its
+nodes. The gain is the sum of the logarithms of these factors. Rows without flow through the target
+do not count. Neither do rows whose value S is zero, although a link might make them possible: for
+such rows the gain is an underestimate.
 
-A gain holds for one link. When that is drawn, `accept` says what becomes of the target itself;
-flows through other targets change as well, which only looking at them again can tell.
+A gain holds for one link. When a link is drawn, `accept` updates the values and flows of its
+target; those of other targets change as well, and are only known after `measure`.
 """
 
 from __future__ import annotations
@@ -30,43 +31,47 @@ from spnc.graph.nodes import Graph, Sum, below
 from spnc.program.lower import lower_with_numbers
 from spnc.registry import Options, option
 from spnc.residuals import LinkingTask
-from spnc.residuals.support.receiver import Receiver, Targets
+from spnc.residuals.support.receiver import Receiver, TargetKind
 
 Split = Literal["train", "valid"]
-_HALVINGS = 16  # in the search for a link's best weight
-_MOST = 0.95  # what a link weighs at most, so that what was there before keeps a part in training
+_HALVINGS = 16  # of the interval that holds a link's best weight
+_MOST_WEIGHT = 0.95  # of a link, so that the other children still take part in training
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged(Options):
-    """A strategy that judges links before it draws them; the options that all of these have."""
+class JudgingStrategy(Options):
+    """Base of strategies that judge links before they draw them; holds the options they share."""
 
     draws: ClassVar[bool] = True
 
-    judge: Split = option("train", "the rows that have to be explained better")
+    judge: Split = option("train", "the rows that links are judged by")
     links: Literal["share", "copy"] = option(
         "share", "whether linked parts are shared with their component, or copies"
     )
-    targets: Targets = option("sums", "what receives links: sums, or (by a sum on top) any node")
-    max_edges: int = option(200_000, "no more links once the forest has so many edges", min=1)
+    targets: TargetKind = option(
+        "sums", "what receives links: sums only, or all nodes (others get a sum above them)"
+    )
+    max_edges: int = option(
+        200_000, "stop drawing links when the forest has this many edges", min=1
+    )
 
     def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """There have to be rows to judge by."""
+        """Report that there are no rows to judge by."""
         if dataset is not None and self.judge not in dataset.splits:
             sink.error(
                 "E227",
-                f"links are to be judged by the {self.judge} rows, and there are none",
+                f"links are to be judged by the {self.judge} rows, but there are none",
                 self.span_of("judge"),
                 help="name validation rows in `data`, or judge by `train`",
             )
 
     def receiver(self, task: LinkingTask) -> Receiver:
-        """The component that gets the links."""
+        """Return the component that gets the links."""
         return Receiver(task, self.span_of(""), share=self.links == "share")
 
 
-def judged_rows(task: LinkingTask, split: Split, most: int) -> Table:
-    """The distinct rows that links are judged by: those of a split, or a sample of so many."""
+def judging_rows(task: LinkingTask, split: Split, most: int) -> Table:
+    """Return the rows that links are judged by: a split's distinct rows, or a sample of them."""
     table = task.dataset.distinct[split]
     if table.rows <= most:
         return table
@@ -74,8 +79,8 @@ def judged_rows(task: LinkingTask, split: Split, most: int) -> Table:
     return Table(table.values[chosen], table.weights[chosen])
 
 
-class Judge:
-    """Knows the values and flows of targets on the rows that links are judged by."""
+class LinkJudge:
+    """Computes the gain of links, from the values and flows of their targets on some rows."""
 
     def __init__(self, receiver: Receiver, rows: Table) -> None:
         self.receiver, self.rows = receiver, rows
@@ -86,49 +91,49 @@ class Judge:
 
     @cached_property
     def _others(self) -> Floats:
-        """What the other components say of every row, in all; links do not change it."""
+        """The sum of the other components' values for every row; links do not change it."""
         found: Floats = self.values(self.receiver.forest.roots).sum(axis=0)
         return found
 
-    def look_at(self, targets: Sequence[int]) -> None:
-        """Work out what the targets do now; `gain` and `accept` speak of these."""
+    def measure(self, targets: Sequence[int]) -> None:
+        """Compute the current values and flows of the targets, which `gain` and `accept` use."""
         receiver = self.receiver
         graph = _mixture(receiver.graph, [receiver.root])
         program, parameters, number = lower_with_numbers(graph)
-        wanted = [receiver.root, *(receiver.taker(n) for n in targets)]
+        wanted = [receiver.root, *(receiver.recipient(n) for n in targets)]
         nodes = np.array([number[n] for n in wanted], dtype=np.int64)
         values, flows = self._node_values.with_flows(program, parameters, nodes)
-        # Of a row's flow, the receiver gets its share of the forest, a mixture of equal weights.
+        # The receiver's share of a row's flow is that of its component in an equal mixture.
         total = values[0] + self._others
-        share = np.divide(values[0], total, out=np.zeros_like(total), where=_sure(total))
+        share = np.divide(values[0], total, out=np.zeros_like(total), where=_usable(total))
         self._values, self._flows = values[1:], flows[1:]
         self._flows *= share / np.maximum(self.rows.weights, np.finfo(np.float64).tiny)
         self._row = {n: i for i, n in enumerate(targets)}
 
     def values(self, nodes: Sequence[int]) -> Floats:
-        """The values of any nodes, `[node, row]`."""
+        """Return the values of any nodes, `[node, row]`."""
         graph = _mixture(self.receiver.graph, list(dict.fromkeys(nodes)))
         program, parameters, number = lower_with_numbers(graph)
         wanted = np.array([number[n] for n in nodes], dtype=np.int64)
         return self._node_values.of(program, parameters, wanted)
 
-    def gain(self, target: int, values: Floats, share: float) -> float:
-        """What a link to a node of these values is worth with that weight, in nats."""
-        weights, rises = self._rises(target, values)
+    def gain(self, target: int, values: Floats, weight: float) -> float:
+        """Return the gain, in nats, of a link of this weight to a node with these values."""
+        row_weights, relative = self._relative_gains(target, values)
         with np.errstate(divide="ignore"):
-            return float(weights @ np.log1p(share * rises))
+            return float(row_weights @ np.log1p(weight * relative))
 
-    def best_share(self, target: int, values: Floats) -> float:
-        """The weight that makes the gain largest; 0 if none has a gain, and never near 1.
+    def best_weight(self, target: int, values: Floats) -> float:
+        """Return the weight with the largest gain; 0 if no weight has one, and never near 1.
 
-        The gain is concave in the weight: the largest is where its slope is zero.
+        The gain is concave in the weight, so its maximum is where the slope is zero.
         """
-        weights, rises = self._rises(target, values)
+        row_weights, relative = self._relative_gains(target, values)
 
-        def slope(share: float) -> float:
-            return float(weights @ (rises / (1.0 + share * rises)))
+        def slope(weight: float) -> float:
+            return float(row_weights @ (relative / (1.0 + weight * relative)))
 
-        low, high = 0.0, _MOST
+        low, high = 0.0, _MOST_WEIGHT
         if slope(low) <= 0.0:
             return 0.0
         if slope(high) > 0.0:
@@ -138,38 +143,38 @@ class Judge:
             low, high = (middle, high) if slope(middle) > 0.0 else (low, middle)
         return (low + high) / 2
 
-    def accept(self, target: int, values: Floats, share: float) -> None:
-        """The link was drawn: the target's value and flow are what they have become by it."""
+    def accept(self, target: int, values: Floats, weight: float) -> None:
+        """Update the target's values and flows after a link was drawn."""
         own, flow = self._values[self._row[target]], self._flows[self._row[target]]
-        some = self._sure(own, flow, values)
-        rise = share * (values[some] / own[some] - 1.0)
-        own *= 1.0 - share
-        own += share * values
-        flow[some] *= (1.0 + rise) / (1.0 + flow[some] * rise)
+        some = self._usable(own, flow, values)
+        change = weight * (values[some] / own[some] - 1.0)
+        own *= 1.0 - weight
+        own += weight * values
+        flow[some] *= (1.0 + change) / (1.0 + flow[some] * change)
 
-    def _rises(self, target: int, values: Floats) -> tuple[Floats, Floats]:
-        """Rows that the target has a part in, by weight; and the share by which their likelihood
-        would rise if the link's node took the target's place."""
+    def _relative_gains(self, target: int, values: Floats) -> tuple[Floats, Floats]:
+        """Return the weights of the rows that flow through the target, and by which fraction
+        their likelihood would rise if the link's node replaced the target."""
         own, flow = self._values[self._row[target]], self._flows[self._row[target]]
-        some = self._sure(own, flow, values)
+        some = self._usable(own, flow, values)
         found: Floats = flow[some] * (values[some] / own[some] - 1.0)
         return self.rows.weights[some], found
 
     @staticmethod
-    def _sure(own: Floats, flow: Floats, values: Floats) -> NDArray[np.bool_]:
-        """The rows for which all is in the range of doubles."""
-        found: NDArray[np.bool_] = _sure(own) & (flow > 0.0) & (values < np.inf)
+    def _usable(own: Floats, flow: Floats, values: Floats) -> NDArray[np.bool_]:
+        """Return for which rows the gain can be computed in the range of doubles."""
+        found: NDArray[np.bool_] = _usable(own) & (flow > 0.0) & (values < np.inf)
         return found
 
 
-def _sure(values: Floats) -> NDArray[np.bool_]:
-    """Where values are neither nothing nor too large for a double."""
+def _usable(values: Floats) -> NDArray[np.bool_]:
+    """Return where values are positive and finite."""
     found: NDArray[np.bool_] = (values > 0.0) & (values < np.inf)
     return found
 
 
 def _mixture(graph: Graph, roots: Sequence[int]) -> Graph:
-    """A copy of what lies below the roots, and a sum on top that weighs them alike."""
+    """Return a copy of everything below the roots, with an equally weighted sum on top."""
     nodes = list(below(graph, *roots))
     found = Graph(columns=graph.graph["columns"], root="top")
     found.add_nodes_from((n, graph.nodes[n]) for n in nodes)

@@ -1,9 +1,9 @@
-"""The component that receives residual links: a copy of one of the forest's, and what it gains.
+"""The component that receives residual links: a copy of one of the forest's components.
 
 A link is one more child of a sum: a node of another component (the partner), marginalised to the
-sum's columns. Only nodes of the receiver's own are changed: those of the copy, and those that were
-made by marginalising. What it shares with a partner stays as it is, so that the components it
-draws from are the same before and after.
+sum's columns. Only the receiver's own nodes are changed: those of the copy, and those made by
+marginalising. Nodes that it shares with a partner stay as they are, so that links never change the
+other components.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from spnc.graph.nodes import Node, Origin, Sum, below, children_first
 from spnc.graph.scopes import scopes
 from spnc.residuals import LinkingTask
 
-Targets = Literal["sums", "all"]
+TargetKind = Literal["sums", "all"]
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link that was drawn: a sum's new child, what it is the marginal of, and its weight then."""
+    """A link that was drawn: a new child of a sum."""
 
-    target: int  # the node that was to be improved: the sum itself, or one that it now stands above
-    partner: int  # the node that was marginalised
-    child: int
-    weight: float
+    target: int  # the sum itself, or the node that the sum was put above
+    partner: int  # the node of another component that was marginalised
+    child: int  # the partner's marginal over the target's columns
+    weight: float  # when the link was drawn
 
 
 class Receiver:
@@ -54,7 +54,7 @@ class Receiver:
         self._shared = Marginals(self.builder, self.scope)
         self._copies = None if share else Marginals(self.builder, self.scope, share=False)
         self.edges = self.graph.number_of_edges()  # of the linked forest
-        self._wrapped: dict[int, int] = {}  # the sum that was put above a node that is none
+        self._wrapped: dict[int, int] = {}  # from a node that is not a sum to the sum put above it
         self._rows: dict[int, float] = {}  # behind the children of each sum with links
         self._before = set(self.graph) - self.own
 
@@ -65,11 +65,11 @@ class Receiver:
         return [root for i, root in roots if i != self.chosen and root != self.root]
 
     def node(self, n: int) -> Node:
-        """A node's payload."""
+        """Return a node's payload."""
         return cast("Node", self.graph.nodes[n]["node"])
 
     def visit(self) -> Iterator[int]:
-        """The receiver's own nodes, breadth first, root first; those too that come on the way."""
+        """Yield the receiver's own nodes breadth first, including those added meanwhile."""
         seen, queue = {self.root}, [self.root]
         for n in queue:
             yield n
@@ -77,45 +77,49 @@ class Receiver:
             queue += [c for c in dict.fromkeys(new) if c in self.own and c not in seen]
             seen.update(new)
 
-    def targets(self, nodes: Iterable[int], kind: Targets) -> Iterator[int]:
-        """Which of the nodes may receive links. The root may not; others have to be sums, or
+    def targets(self, nodes: Iterable[int], kind: TargetKind) -> Iterator[int]:
+        """Yield those of the nodes that may receive links.
 
-        (with "all") get a sum above them that has them and the link for children.
+        The root may not, and neither may a node below a sum that was put above it. With "sums",
+        only sums may; with "all", another node gets a sum above it, over the node and its links.
         """
         for n in nodes:
-            known = n == self.root or n in self._wrapped  # the sum above it is there for it
-            if not known and (kind == "all" or isinstance(self.node(n), Sum)):
+            excluded = n == self.root or n in self._wrapped
+            if not excluded and (kind == "all" or isinstance(self.node(n), Sum)):
                 yield n
 
-    def taker(self, target: int) -> int:
-        """The sum that a target's links go to: itself, or the one that was put above it."""
+    def recipient(self, target: int) -> int:
+        """Return the node that gets a target's links: itself, or the sum that was put above it."""
         return self._wrapped.get(target, target)
 
     def breadth_first(self, root: int, *, by_size: bool = False) -> list[int]:
-        """The nodes of another component, from the top; or those with the fewest columns first."""
+        """Return the nodes below a root breadth first, or by their number of columns."""
         nodes = list(below(self.graph, root))
         if by_size:
             nodes.sort(key=lambda n: self.scope[n].bit_count())
         return nodes
 
-    def fitting(self, target: int, nodes: Iterable[int]) -> Iterator[int]:
-        """Those among the nodes that say something about all the target's columns."""
+    def candidates(self, target: int, nodes: Iterable[int]) -> Iterator[int]:
+        """Yield those of the nodes whose columns include all the target's columns."""
         wanted, scope = self.scope[target], self.scope
         return (n for n in nodes if wanted & ~scope[n] == 0)
 
     def marginal(self, target: int, partner: int) -> int | None:
-        """The partner over the target's columns, to be judged or linked to; None if it cannot be.
+        """Return the partner's marginal over the target's columns; None if a link is impossible.
 
-        There is no link to a node that is a child already, or that the target lies below.
+        A link is impossible to a node that is a child already, or that lies above the target.
         """
         child = self._shared.of(partner, self.scope[target])
-        taker = self.taker(target)
-        if self.graph.has_edge(taker, child) or self._reaches(child, taker):
+        recipient = self.recipient(target)
+        if self.graph.has_edge(recipient, child) or self._reaches(child, recipient):
             return None
         return child
 
     def _reaches(self, start: int, goal: int) -> bool:
-        """Whether there is a way down. Every node on it has the goal's columns, or more."""
+        """Return whether `goal` is `start` or lies below it.
+
+        `start` has exactly the goal's columns, and so has every node on a path between them.
+        """
         seen, queue = {start}, [start]
         for n in queue:
             if n == goal:
@@ -125,44 +129,44 @@ class Receiver:
             seen.update(more)
         return False
 
-    def share_of(self, target: int, partner: int) -> float:
-        """The weight of a new link: what part of the rows behind both is behind the partner.
+    def initial_weight(self, target: int, partner: int) -> float:
+        """Return the weight of a new link: the partner's share of the rows behind both nodes.
 
-        Where that is not known, as with circuits written by hand, a new child weighs as much as
-        the others do on average.
+        Where the rows are unknown, as in circuits written by hand, the new child gets the average
+        weight of a child.
         """
-        taker = self.taker(target)
-        old, new = self._rows.get(taker, self.node(taker).rows), self.node(partner).rows
+        recipient = self.recipient(target)
+        old, new = self._rows.get(recipient, self.node(recipient).rows), self.node(partner).rows
         if old > 0.0 and new > 0.0:
             return new / (old + new)
-        count = len(self.graph.succ[taker]) if isinstance(self.node(taker), Sum) else 1
+        count = len(self.graph.succ[recipient]) if isinstance(self.node(recipient), Sum) else 1
         return 1.0 / (1 + count)
 
-    def draw(self, target: int, partner: int, share: float | None = None) -> bool:
-        """Draw a link, if there can be one. Its weight is `share`, or `share_of` the two."""
+    def draw(self, target: int, partner: int, weight: float | None = None) -> bool:
+        """Draw a link of this weight, or else of `initial_weight`. Return False if impossible."""
         if self._copies is not None:
             child: int | None = self._copies.of(partner, self.scope[target])
         else:
             child = self.marginal(target, partner)
         if child is None:
             return False
-        if share is None:
-            share = self.share_of(target, partner)
-        taker = self.taker(target)
-        if not isinstance(self.node(taker), Sum):
-            taker = self._wrap(target)
-        rows = self._rows.get(taker, self.node(taker).rows)
-        for data in self.graph.succ[taker].values():
-            data["weight"] *= 1.0 - share
-        self.builder.connect(taker, child, share)
+        if weight is None:
+            weight = self.initial_weight(target, partner)
+        recipient = self.recipient(target)
+        if not isinstance(self.node(recipient), Sum):
+            recipient = self._wrap(target)
+        rows = self._rows.get(recipient, self.node(recipient).rows)
+        for data in self.graph.succ[recipient].values():
+            data["weight"] *= 1.0 - weight
+        self.builder.connect(recipient, child, weight)
         self.edges += 1
         self._own(child)
-        self._rows[taker] = rows + self.node(partner).rows if rows > 0.0 else 0.0
-        self.links.append(Link(target, partner, child, share))
+        self._rows[recipient] = rows + self.node(partner).rows if rows > 0.0 else 0.0
+        self.links.append(Link(target, partner, child, weight))
         return True
 
     def _wrap(self, target: int) -> int:
-        """A new sum that takes the place of a node, which becomes its only child."""
+        """Put a new sum in the place of a node, which becomes the sum's only child."""
         graph = self.graph
         made = self.builder.sum([target], [1.0], self.node(target).rows)
         for parent, data in list(graph.pred[target].items()):
@@ -176,7 +180,7 @@ class Receiver:
         return made
 
     def _own(self, child: int) -> None:
-        """What was made for a link belongs to the receiver, once it is drawn."""
+        """Make the new nodes of a drawn link the receiver's own."""
         queue = [child]
         for n in queue:
             if n not in self._before and n not in self.own:
@@ -185,7 +189,7 @@ class Receiver:
                 queue += self.graph.succ[n]
 
     def report_budget(self, sink: Sink, span: Span | None, done: int | None = None) -> None:
-        """Warn that no more links were drawn, since there would have been too many edges."""
+        """Warn that drawing stopped because the forest has too many edges."""
         self._over_budget = True
         total = counted(len(self.partners), "component")
         reached = "" if done is None else f", to {done} of {total}"
@@ -198,9 +202,9 @@ class Receiver:
         )
 
     def finish(self) -> Forest:
-        """The forest with the receiver as one more component, and without what came to no use.
+        """Return the forest with the receiver as one more component, or unchanged without links.
 
-        Without links it is the forest as it was.
+        Nodes that were made but not used are removed.
         """
         forest = self.forest
         if self.links:
@@ -215,8 +219,8 @@ class Receiver:
                     f"component {self.chosen + 1}, which was to receive them, has "
                     f"{counted(sums, 'sum')} below its root"
                 ],
-                help="another `seed` picks another component; larger components give links "
-                "more to begin at",
+                help="another `seed` picks another component; larger components have more sums "
+                "that can receive links",
             )
         used = set(below(self.graph, *forest.roots))
         self.graph.remove_nodes_from([n for n in self.graph if n not in used])

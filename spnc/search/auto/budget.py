@@ -1,4 +1,4 @@
-"""The time that is allowed, and how people write it."""
+"""Time budgets, and how people write them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PART = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(h|min|m|s|)", re.IGNORECASE)
 
 
 def read_budget(text: str, sink: Sink) -> float | None:
-    """Seconds in `90s`, `10min`, `2h`, `1h30m`, or a plain number of them; None after reporting."""
+    """Return the seconds in `90s`, `10min`, `1h30m` or a plain number; None after reporting."""
     seconds, at, units = 0.0, 0, []
     while found := _PART.match(text, at):
         units.append(found[2].lower())
@@ -44,7 +44,7 @@ def read_budget(text: str, sink: Sink) -> float | None:
 
 @dataclass(eq=False)
 class Budget:
-    """Seconds allowed, and how many are used; those of a run that goes on count as well."""
+    """Seconds allowed and used; those of an interrupted run count when it is resumed."""
 
     seconds: float
     clock: Callable[[], float] = time.monotonic
@@ -57,9 +57,9 @@ class Budget:
         self._began = self.clock() if self.began is None else self.began
 
     def used(self) -> float:
-        """Seconds used up to now."""
+        """Return the seconds used up to now."""
         return self.before + self.clock() - self._began
 
     def left(self) -> float:
-        """Seconds that remain; less than 0 if it is overdrawn."""
+        """Return the seconds that remain; negative if more was used."""
         return self.seconds - self.used()

@@ -1,8 +1,8 @@
-"""What a try will take, by what earlier tries took.
+"""Estimates of what a try will cost, from what earlier tries took.
 
-Before an iteration there is the structure, the lowering and the plan, then every iteration costs
-about so much for each edge, since the rows are always the same. What the nearest in size of the
-last few tries of a family took tells what the next one will; that of other families where it has
+Before the first iteration come the structure, the lowering and the plan; then every iteration costs
+a roughly constant time per edge, since the rows are always the same. The estimate follows the try
+of the same family that is nearest in size among the last few; tries of other families where it has
 none; and guesses at the very beginning, which is why the first tries are small.
 """
 
@@ -10,29 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from spnc.runs.outcome import Outcome
-    from spnc.search.auto import Proposal, Tried
+from spnc.runs.outcome import Outcome
+from spnc.search.auto.proposal import FinishedTry, Proposal
 
-# Guesses, from hidden Chow-Liu trees on two cores: seconds for an edge, and for an edge and row.
+# Guesses, from hidden Chow-Liu trees on two cores: seconds per edge, and per edge and row.
 SETUP_GUESS = 6e-5
 PACE_GUESS = 6e-10
-FINISH_GUESS = 8e-6  # to lower the best model once more, check and write it
+FINISH_GUESS = 8e-6  # seconds per edge to lower the best model once more, check and write it
 SETUP_LEAST = 0.05  # seconds that any try takes before its first iteration
-STRANGER = 1.5  # rates of another family are taken to be this much higher
+STRANGER = 1.5  # factor on the rates of another family
 # Five times the edges take 2.7 times as long on Plants and 3.8 times on Audio; fourteen times of
 # 2,400 take 4 times as long on MSNBC.
 GROWTH = 0.9
-ANY = 5_000.0  # edges, that the smallest circuit costs as much as
-RECENT = 4  # so many tries say how fast a family is
-CAUTION = 1.2  # plans are made with times this much longer
+OVERHEAD_EDGES = 5_000.0  # fixed cost of a pass, in edges
+RECENT = 4  # tries that say how fast a family is
+CAUTION = 1.2  # factor on estimated times in plans
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds."""
+    """The estimated cost of a try, in seconds."""
 
     setup: float
     pace: float  # for an iteration
@@ -41,56 +39,65 @@ class Estimate:
 
     @property
     def total(self) -> float:
-        """All of it, the end apart."""
+        """Everything but the wrap-up."""
         return self.setup + self.pace * self.iterations
 
     @property
     def least(self) -> float:
-        """Without which it is not worth beginning: training can be cut, but not everywhere."""
+        """The least time that makes it worth beginning: training can be cut, but not everywhere."""
         worth_while = min(self.iterations, max(5.0, 0.4 * self.iterations))
         return CAUTION * (self.setup + self.pace * worth_while) + self.wrap_up
 
 
 @dataclass(frozen=True)
 class Costs:
-    """How fast things go here."""
+    """How many rows a pass looks at; estimates from these and from finished tries."""
 
     rows: int  # distinct rows that an iteration looks at
     test_rows: int = 0  # distinct rows that the best model is scored on in the end
 
-    def estimate(self, proposal: Proposal, tried: Sequence[Tried]) -> Estimate:
-        """What a proposal will take: as the nearest in size, and more where it is larger."""
+    def estimate(self, proposal: Proposal, tried: Sequence[FinishedTry]) -> Estimate:
+        """Return what a proposal will cost: as the try nearest in size, more if it is larger."""
         edges = max(1.0, proposal.edges)
         own = [t.outcome for t in tried if t.family == proposal.family]
         others = [t.outcome for t in tried[1:] if t.family != proposal.family]
         setup, pace = SETUP_GUESS * edges, PACE_GUESS * self.rows * edges
         lowering = setup
-        fixed = min((t.outcome.lowering for t in tried), default=0.0)  # whatever the size
+        fixed = min((t.outcome.lowering for t in tried), default=0.0)  # independent of the size
         for outcomes, factor in ((others, STRANGER), (own, 1.0)):
             measured = [o for o in outcomes if o.setup > 0.0][-RECENT:]
             if measured:
                 near = min(measured, key=lambda o: abs(o.edges - edges))
-                # Structures of another family tell nothing.
+                # The structure of another family says nothing about this one's.
                 took = near.setup if outcomes is own else near.lowering
-                each = max(SETUP_GUESS, (took - fixed) / (near.edges + ANY))
+                each = max(SETUP_GUESS, (took - fixed) / (near.edges + OVERHEAD_EDGES))
                 setup = factor * (took + each * max(0.0, edges - near.edges))
-                lowering = factor * near.lowering * max(1.0, (edges + ANY) / (near.edges + ANY))
+                lowering = (
+                    factor
+                    * near.lowering
+                    * max(1.0, (edges + OVERHEAD_EDGES) / (near.edges + OVERHEAD_EDGES))
+                )
             measured = [o for o in outcomes if o.pace > 0.0][-RECENT:]
             if measured:
                 near = min(measured, key=lambda o: abs(o.edges - edges))
-                pace = factor * near.pace * ((edges + ANY) / (near.edges + ANY)) ** GROWTH
+                pace = (
+                    factor
+                    * near.pace
+                    * ((edges + OVERHEAD_EDGES) / (near.edges + OVERHEAD_EDGES)) ** GROWTH
+                )
         setup = 0.0 if proposal.sure else setup
         before = max(SETUP_LEAST, setup, proposal.structure)
         wrap_up = self.wrap_up(min(lowering, before), edges)
         return Estimate(before, pace, proposal.iterations, wrap_up)
 
     def wrap_up(self, lowering: float, edges: float) -> float:
-        """Seconds from the last iteration to the written model; `lowering` is what came before it.
+        """Return the seconds from the last iteration to the written model.
 
-        Finishing lowers the circuit once more, and the test rows need a plan as the others did.
+        `lowering` is what lowering took before training: finishing lowers the circuit once more,
+        and the test rows need a plan as the others did.
         """
         return 0.4 + max(0.6 * lowering, edges * (FINISH_GUESS + PACE_GUESS * self.test_rows))
 
     def wrap_up_of(self, outcome: Outcome) -> float:
-        """The same for a finished try."""
+        """Return the wrap-up seconds of a finished try."""
         return self.wrap_up(outcome.lowering, outcome.edges)

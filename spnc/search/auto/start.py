@@ -1,4 +1,4 @@
-"""From a table's name and some settings to the recipe that every try begins from."""
+"""What a person has given to `--auto`: the recipe that every try begins from."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 
 from spnc.backends import Backend
-from spnc.common.observer import Progress
+from spnc.common.observer import Observer
 from spnc.data.dataset import Dataset
-from spnc.data.load import load
 from spnc.diagnostics import Sink, Source
-from spnc.search.auto import components
-from spnc.search.trials import report_no_validation_rows
+from spnc.runs.preparation import prepare, report_no_validation_rows
+from spnc.search.auto.board import components
 from spnc.spec.override import COMMAND_LINE, override
 from spnc.spec.recipe import Recipe
 from spnc.spec.search_section import bind_recipe
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence
 
 SPLIT = (0.8, 0.1, 0.1)  # of a table that does not come with splits of its own
-PINS = ("residual", "smoothing")  # what a person may settle of all that is chosen
+PINS = ("residual", "smoothing")  # what a person may fix of all that is chosen
 _CHOSEN = ("spnc", "forest", "optimizer", "prune", "search", "lock")
 
 
@@ -27,18 +26,18 @@ _CHOSEN = ("spnc", "forest", "optimizer", "prune", "search", "lock")
 class Start:
     """What a person has said: the data, the seed, the backend, and what is not to be chosen."""
 
-    recipe: Recipe  # its forest stands for nothing
+    recipe: Recipe  # placeholder forest, never trained
     pins: tuple[str, ...] = ()
 
     def pinned(self, recipe: Recipe) -> Recipe | None:
-        """A proposal with what the person has settled; None if it is impossible with that."""
+        """Return a proposal with what the person has fixed; None if the two do not go together."""
         changes = {name: getattr(self.recipe, name) for name in self.pins}
         recipe = replace(recipe, **changes)
         return None if recipe.residual.draws and components(recipe) < 2 else recipe
 
 
 def read_start(table: str, settings: Many[str], sink: Sink) -> Start | None:
-    """The recipe of `--auto TABLE --set …`, or None after reporting what is wrong with it."""
+    """Return the start of `--auto TABLE --set …`, or None after reporting what is wrong with it."""
     source = Source(COMMAND_LINE, f"--auto {table}")
     span = source.span_at(7, 7 + max(1, len(table)))
     roots = [setting.partition("=")[0].split(".")[0] for setting in settings]
@@ -62,7 +61,7 @@ def read_start(table: str, settings: Many[str], sink: Sink) -> Start | None:
     # With files for the other splits, the table is that of the training rows.
     files = any(s.startswith(("data.valid=", "data.test=")) for s in settings)
     data = mapping(train=text(table)) if files else mapping(source=text(table))
-    two = Scalar(2, "2", span)  # so that links can be settled
+    two = Scalar(2, "2", span)  # so that links between components can be asked for
     entry = mapping(learner=text("chow-liu"), count=two)
     tree = mapping(model=text(model_name(table)), data=data, forest=Sequence((entry,), span))
     recipe = bind_recipe(override(tree, settings, sink), span, sink)
@@ -89,7 +88,7 @@ def read_start(table: str, settings: Many[str], sink: Sink) -> Start | None:
 
 
 def load_libraries(backend: Backend) -> None:
-    """Import what tries need: nobody is to take the first of them for a slow one."""
+    """Import what tries need, so that the first try is not timed as a slow one."""
     import scipy.sparse.csgraph
     import scipy.special
     import scipy.stats.qmc  # noqa: F401
@@ -101,31 +100,24 @@ def load_libraries(backend: Backend) -> None:
 
 
 def model_name(table: str) -> str:
-    """A name for the model: that of the table, without folders and endings."""
+    """Return a name for the model: that of the table, without folders and endings."""
     last = re.split(r"[/\\:]", table.rstrip("/\\"))[-1]
     stem = last.lstrip(".").split(".")[0]
     return stem.strip() or "table"
 
 
-def read_data(
-    start: Start, sink: Sink, progress: Progress | None = None
-) -> tuple[Start, Dataset] | None:
-    """The dataset, cut if it has no splits of its own; the recipe says how. None after errors."""
-    data = start.recipe.data
-    by_default = data.source is not None and data.split is None
-    if by_default:
-        data = replace(data, split=SPLIT)
-    own = Sink()
-    dataset = load(data, own, progress=progress)
-    has_splits = any(d.code == "W303" for d in own.diagnostics)
-    if by_default and has_splits:
-        data = replace(data, split=None)
-        own.diagnostics = [d for d in own.diagnostics if d.code != "W303"]
-    sink.diagnostics += own.diagnostics
-    if dataset is None:
-        return None
+def read_data(start: Start, sink: Sink, observer: Observer) -> tuple[Start, Dataset]:
+    """Return the dataset, and the start with a recipe that says how it was cut; stop at errors.
+
+    Data without splits of its own is cut by `SPLIT`, unless the person has said how.
+    """
+    recipe = start.recipe
+    dataset = sink.require(prepare(recipe, sink, observer, default_split=SPLIT))
     if "valid" not in dataset.splits:
         named = f"the splits are: {', '.join(dataset.splits)}"
-        report_no_validation_rows(data.span_of("split"), [named], sink, has_splits=has_splits)
-        return None
-    return replace(start, recipe=replace(start.recipe, data=data)), dataset
+        has_splits = recipe.data.source is not None and not dataset.cut
+        report_no_validation_rows(recipe, [named], sink, has_splits=has_splits)
+        sink.stop()
+    if dataset.cut and recipe.data.split is None:
+        recipe = replace(recipe, data=replace(recipe.data, split=SPLIT))
+    return replace(start, recipe=recipe), dataset

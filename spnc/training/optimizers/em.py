@@ -1,8 +1,8 @@
 """Expectation-maximisation over the whole circuit, exact on shared nodes.
 
-One pass gives the flow through every edge and leaf (`Engine.expected_counts`); normalised, and
-with the prior's pseudo-counts, these are the new weights and leaf parameters. Without dropout the
-training log-likelihood plus the log prior never falls.
+One pass gives the flow through every edge and leaf (`Engine.expected_counts`). With the prior's
+pseudo-counts added, and normalised, the flows are the new weights and leaf parameters. Without
+dropout the training log-likelihood plus the log prior never falls.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from spnc.common.rng import random_stream
 from spnc.program.program import Parameters
 from spnc.program.score import Counts, Score
 from spnc.registry import OPTIMIZERS, option
-from spnc.training import Fit, Memory
+from spnc.training import FitTask, Memory
 from spnc.training.dropout import Thinned
-from spnc.training.loop import Iterative, Steps
+from spnc.training.loop import Iterative
 from spnc.training.m_step import m_step
+from spnc.training.steps import OptimizerSteps
 
 
 @OPTIMIZERS.register("em")
@@ -27,55 +28,55 @@ class Em(Iterative):
 
     dropout: float = option(
         0.0,
-        "the share of the children of sums that is left out, at random, in every iteration; "
-        "what is left out keeps its parameters",
+        "the probability that a child of a sum is left out of an iteration; what is left out "
+        "keeps its parameters",
         min=0,
         below=1,
     )
 
-    def open(self, fit: Fit, train: Any) -> Steps:
-        """Steps of EM, in the whole circuit or in one thinned anew for every step."""
-        return _Em(fit, train) if self.dropout == 0.0 else _ThinnedEm(fit, train, self.dropout)
+    def open(self, task: FitTask, train: Any) -> OptimizerSteps:
+        """Return steps of EM, each on the whole circuit or, with dropout, on a thinned one."""
+        return _Em(task, train) if self.dropout == 0.0 else _ThinnedEm(task, train, self.dropout)
 
 
 @dataclass(frozen=True, eq=False)
 class _Em:
-    fit: Fit
+    task: FitTask
     train: Any
 
-    def begin(self) -> Memory:
+    def initial_memory(self) -> Memory:
         return {}
 
-    def look(self, parameters: Parameters) -> tuple[Score, Counts | None]:
-        counts = self.fit.engine.expected_counts(parameters, self.train)
+    def score(self, parameters: Parameters) -> tuple[Score, Counts | None]:
+        counts = self.task.engine.expected_counts(parameters, self.train)
         return counts.score, counts
 
     def step(
         self, iteration: int, parameters: Parameters, memory: Memory, counts: Counts | None
     ) -> tuple[Parameters, Memory]:
         del iteration
-        engine = self.fit.engine
+        engine = self.task.engine
         found = counts or engine.expected_counts(parameters, self.train)
-        return m_step(engine.program, parameters, found, self.fit.smoothing), memory
+        return m_step(engine.program, parameters, found, self.task.smoothing), memory
 
 
 @dataclass(frozen=True, eq=False)
 class _ThinnedEm:
-    fit: Fit
+    task: FitTask
     train: Any
     share: float
 
-    def begin(self) -> Memory:
+    def initial_memory(self) -> Memory:
         return {}
 
-    def look(self, parameters: Parameters) -> tuple[Score, Counts | None]:
-        return self.fit.engine.score(parameters, self.train), None
+    def score(self, parameters: Parameters) -> tuple[Score, Counts | None]:
+        return self.task.engine.score(parameters, self.train), None
 
     def step(
         self, iteration: int, parameters: Parameters, memory: Memory, counts: Counts | None
     ) -> tuple[Parameters, Memory]:
-        del counts  # of the whole circuit there are none
-        engine, rng = self.fit.engine, random_stream(self.fit.seed, "dropout", iteration)
+        del counts  # `score` returns none: those of the whole circuit are not needed
+        engine, rng = self.task.engine, random_stream(self.task.seed, "dropout", iteration)
         thinned = Thinned.of(engine.program, parameters, self.share, rng)
         found = engine.expected_counts(thinned.parameters, self.train)
-        return thinned.m_step(engine.program, parameters, found, self.fit.smoothing), memory
+        return thinned.m_step(engine.program, parameters, found, self.task.smoothing), memory

@@ -2,9 +2,9 @@
 
 Weights and leaf probabilities are softmaxes of logits, so that every step ends in valid
 parameters; gradients come from the expected counts of a mini-batch (`spnc.training.simplices`).
-`adam` is Kingma & Ba, "Adam: a method for stochastic optimization" (2015); `plain` moves along a
-running mean of the gradients. Where a prior is set nothing stays at zero; without one, a
-probability of exactly zero does.
+`adam` is Kingma & Ba, "Adam: a method for stochastic optimization" (2015); `plain` moves along an
+exponential moving average of the gradients. With a prior, probabilities of zero become positive;
+without one, they stay zero.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from spnc.common.arrays import Floats
 from spnc.program.program import Parameters
 from spnc.program.score import Counts, Score
 from spnc.registry import OPTIMIZERS, Conflict, option
-from spnc.training import Fit, Memory
+from spnc.training import FitTask, Memory
 from spnc.training.batches import Batches
-from spnc.training.loop import Iterative, Steps
+from spnc.training.loop import Iterative
 from spnc.training.simplices import Simplices
+from spnc.training.steps import OptimizerSteps
 
-_SQUARES = 0.999
-_EPSILON = 1e-8  # of a gradient of the mean log-likelihood: below it, steps fade out
+_SQUARES = 0.999  # default decay of the squared gradients, as in Kingma & Ba
+_EPSILON = 1e-8  # added to the root of the mean squared gradient, as in Kingma & Ba
 
 
 @OPTIMIZERS.register("sgd")
@@ -36,39 +37,42 @@ class Sgd(Iterative):
 
     max_iterations: int = option(100, "how many iterations at most", min=0)
     rule: Literal["adam", "plain"] = option(
-        "adam", "whether each logit's steps are scaled by its own gradients so far, or not"
+        "adam", "whether each logit's step is scaled by its past gradients (`adam`) or not"
     )
-    learning_rate: float = option(0.1, "the size of steps, at the beginning", above=0)
+    learning_rate: float = option(0.1, "the initial step size", above=0)
     schedule: Literal["constant", "inverse-sqrt", "cosine"] = option(
         "cosine",
-        "how steps shrink: not at all, with the root of the epochs, or to none at max_iterations",
+        "how the step size falls: not at all, with the square root of the epochs, or along a "
+        "cosine to zero at `max_iterations`",
     )
-    momentum: float = option(0.9, "how much of the mean gradient is past gradients", min=0, below=1)
+    momentum: float = option(
+        0.9, "decay of the exponential moving average of the gradients", min=0, below=1
+    )
     squares: float = option(
-        _SQUARES, "the same for the mean of squared gradients, with `adam`", min=0, below=1
+        _SQUARES, "with `adam`, decay of the average of the squared gradients", min=0, below=1
     )
-    batch_rows: int = option(1000, "training rows in a mini-batch, about", min=1)
+    batch_rows: int = option(1000, "approximate number of training rows in a mini-batch", min=1)
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Squared gradients are Adam's."""
+        """Report `squares` with `plain`: only Adam uses squared gradients."""
         if self.rule == "plain" and self.squares != _SQUARES:
             yield Conflict(
                 "squares",
-                "`squares` does nothing with the rule `plain`",
+                "`squares` has no effect with the rule `plain`",
                 "remove it, or set `rule: adam`",
             )
 
     def cut(self, iterations: int) -> Self | None:
-        """With `cosine` the size of every step depends on how many there will be."""
+        """Return None for `cosine`: its step sizes depend on the total number of iterations."""
         return None if self.schedule == "cosine" else super().cut(iterations)
 
-    def open(self, fit: Fit, train: Any) -> Steps:
-        """Steps of one epoch each."""
-        view = Simplices.of(fit.engine.program, fit.smoothing)
-        return _Ascent(self, fit, train, Batches.of(fit, self.batch_rows), view)
+    def open(self, task: FitTask, train: Any) -> OptimizerSteps:
+        """Return steps of one epoch each."""
+        view = Simplices.of(task.engine.program, task.smoothing)
+        return _Ascent(self, task, train, Batches.of(task, self.batch_rows), view)
 
     def rate(self, epochs: float) -> float:
-        """The size of a step after so many epochs."""
+        """Return the step size after this many epochs."""
         if self.schedule == "inverse-sqrt":
             return self.learning_rate / math.sqrt(1.0 + epochs)
         if self.schedule == "cosine":
@@ -81,36 +85,36 @@ class Sgd(Iterative):
 @dataclass(frozen=True, eq=False)
 class _Ascent:
     options: Sgd
-    fit: Fit
+    task: FitTask
     train: Any
     batches: Batches
     view: Simplices
 
-    def begin(self) -> Memory:
+    def initial_memory(self) -> Memory:
         names = ("mean", "squares") if self.options.rule == "adam" else ("mean",)
         return {name: np.zeros(self.view.entries) for name in names}
 
-    def look(self, parameters: Parameters) -> tuple[Score, Counts | None]:
-        return self.fit.engine.score(parameters, self.train), None
+    def score(self, parameters: Parameters) -> tuple[Score, Counts | None]:
+        return self.task.engine.score(parameters, self.train), None
 
     def step(
         self, iteration: int, parameters: Parameters, memory: Memory, counts: Counts | None
     ) -> tuple[Parameters, Memory]:
         del counts
-        rows = float(self.fit.train.weights.sum())
+        rows = float(self.task.train.weights.sum())
         logits = self.view.logits(parameters)
         p = self.view.probabilities(logits)
         for t, batch in self.batches.visits(iteration):
-            found = self.fit.engine.expected_counts(self.view.parameters(p, parameters), batch)
+            found = self.task.engine.expected_counts(self.view.parameters(p, parameters), batch)
             if found.score.possible == 0.0:
-                continue  # no row says which way is up
+                continue  # without a possible row there is no gradient
             direction, memory = self._direction(t, self.view.gradient(p, found, rows), memory)
             logits = logits + self.options.rate(t / len(self.batches.loaded)) * direction
             p = self.view.probabilities(logits)
         return self.view.parameters(p, parameters), memory
 
     def _direction(self, t: int, gradient: Floats, memory: Memory) -> tuple[Floats, Memory]:
-        """Where to go, by the gradients so far. Both means begin at zero, which is made up for."""
+        """Return the direction of a step, and the new averages, corrected for starting at zero."""
         first, second = self.options.momentum, self.options.squares
         mean = first * memory["mean"] + (1.0 - first) * gradient
         unbiased = mean / (1.0 - first ** (t + 1))

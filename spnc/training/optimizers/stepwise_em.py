@@ -1,10 +1,10 @@
-"""Stepwise EM: expected counts from mini-batches, averaged over the past with a fading memory.
+"""Stepwise EM: a moving average of the expected counts of mini-batches.
 
-After mini-batch t the memory of expected counts is (1 - e) · memory + e · new, with the step size
+After mini-batch t the average is (1 - e) · average + e · new counts, with the step size
 e = (t + 2)^-power, and an M-step follows at once. See Cappé & Moulines, "On-line EM algorithm for
 latent data models" (2009), and Liang & Klein, "Online EM for unsupervised models" (2009). The
-memory begins as the expected counts of all rows, and new counts are scaled to the weight of all
-rows, so that the prior weighs as much as it does in `em`.
+average starts as the expected counts of all rows, and new counts are scaled to the weight of all
+rows, so that the prior has the same influence as in `em`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import numpy as np
 from spnc.program.program import Parameters
 from spnc.program.score import Counts, Score
 from spnc.registry import OPTIMIZERS, option
-from spnc.training import Fit, Memory
+from spnc.training import FitTask, Memory
 from spnc.training.batches import Batches
-from spnc.training.loop import Iterative, Steps
+from spnc.training.loop import Iterative
 from spnc.training.m_step import m_step
+from spnc.training.steps import OptimizerSteps
 
 
 @OPTIMIZERS.register("stepwise-em")
@@ -28,43 +29,44 @@ from spnc.training.m_step import m_step
 class StepwiseEm(Iterative):
     """Expectation-maximisation on mini-batches; an iteration is one pass over all of them."""
 
-    batch_rows: int = option(1000, "training rows in a mini-batch, about", min=1)
+    batch_rows: int = option(1000, "approximate number of training rows in a mini-batch", min=1)
     power: float = option(
         0.6,
-        "how fast the past fades: after t mini-batches a new one counts (t + 2) to the minus power",
+        "how fast the past is forgotten: mini-batch t enters the average with weight "
+        "(t + 2) to the minus power",
         min=0.5,
         max=1,
     )
 
-    def open(self, fit: Fit, train: Any) -> Steps:
-        """Steps of one epoch each."""
-        return _StepwiseEm(fit, train, Batches.of(fit, self.batch_rows), self.power)
+    def open(self, task: FitTask, train: Any) -> OptimizerSteps:
+        """Return steps of one epoch each."""
+        return _StepwiseEm(task, train, Batches.of(task, self.batch_rows), self.power)
 
 
 @dataclass(frozen=True, eq=False)
 class _StepwiseEm:
-    fit: Fit
+    task: FitTask
     train: Any
     batches: Batches
     power: float
 
-    def begin(self) -> Memory:
-        start = self.fit.start
-        rows = zip(start.tables, self.fit.engine.program.leaves, strict=True)
+    def initial_memory(self) -> Memory:
+        start = self.task.start
+        rows = zip(start.tables, self.task.engine.program.leaves, strict=True)
         tables = {
             f"tables.{i}": np.zeros((len(t), leaf.states)) for i, (t, leaf) in enumerate(rows)
         }
         return {"weights": np.zeros(len(start.weights)), **tables}
 
-    def look(self, parameters: Parameters) -> tuple[Score, Counts | None]:
-        return self.fit.engine.score(parameters, self.train), None
+    def score(self, parameters: Parameters) -> tuple[Score, Counts | None]:
+        return self.task.engine.score(parameters, self.train), None
 
     def step(
         self, iteration: int, parameters: Parameters, memory: Memory, counts: Counts | None
     ) -> tuple[Parameters, Memory]:
         del counts
-        engine = self.fit.engine
-        total = float(self.fit.train.weights.sum())
+        engine = self.task.engine
+        total = float(self.task.train.weights.sum())
         if iteration == 0:
             memory = _as_memory(engine.expected_counts(parameters, self.train), 1.0)
         for t, batch in self.batches.visits(iteration):
@@ -74,7 +76,7 @@ class _StepwiseEm:
             new = _as_memory(found, total / weight)
             memory = {name: (1.0 - size) * memory[name] + size * new[name] for name in new}
             parameters = m_step(
-                engine.program, parameters, _as_counts(memory, found.score), self.fit.smoothing
+                engine.program, parameters, _as_counts(memory, found.score), self.task.smoothing
             )
         return parameters, memory
 

@@ -1,4 +1,4 @@
-"""The paper's stopping rule: the training log-likelihood has settled."""
+"""The paper's stopping rule: the training log-likelihood has converged."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from spnc.registry import STOPS, Options, option
 class Variance(Options):
     """Stop when the variance of the last training log-likelihoods is small (the paper's rule)."""
 
-    window: int = option(5, "over how many iterations", min=2)
-    below: float = option(1e-7, "the variance that is small enough", above=0)
+    window: int = option(5, "the number of last iterations that the variance is taken over", min=2)
+    below: float = option(1e-7, "training stops when the variance is below this", above=0)
 
     def should_stop(self, log_likelihoods: Sequence[float]) -> bool:
-        """Whether the last `window` average log-likelihoods vary less than `below`."""
+        """Return whether the variance of the last `window` values is below `below`."""
         recent = log_likelihoods[-self.window :]
         return len(recent) == self.window and float(np.var(recent)) < self.below

@@ -1,4 +1,4 @@
-"""The paper's tables: what is bold, what links add, and that a broken-off run goes on."""
+"""The paper's tables: what is bold, what links add, and that an interrupted run continues."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ from typing import Any
 import pytest
 
 from benchmarks import paper
-from benchmarks.paper_figures import DATASETS, NAMES, SIZES, TEST, TRAIN, figure
-from benchmarks.paper_report import report
-from benchmarks.runs import Benchmark, Cell
+from benchmarks.common.paper_page import report
+from benchmarks.common.published import (
+    DATASETS,
+    LEARN_SPN,
+    LEARN_SPN_WITHOUT_EM,
+    NAMES,
+    SIZES,
+    TEST,
+    TRAIN,
+    figure,
+)
+from benchmarks.common.trainings import RESULTS, Benchmark, Cell
 
 
 def record(system: str, seed: int, test: float, recipe: str = "") -> dict[str, Any]:
@@ -30,9 +39,10 @@ def test_every_figure_of_the_paper_has_its_six_places() -> None:
     assert figure(TEST, "hclt10", "plants") is None
 
 
-def test_a_mean_at_or_above_the_paper_s_is_bold_and_the_spread_is_shown() -> None:
+def test_a_mean_at_or_above_the_paper_s_is_bold_and_has_an_interval() -> None:
     text = report([record("rspf10", 0, -6.02), record("rspf10", 1, -6.04)])
-    assert "| RSPF 10 | -6.046<br>**-6.030** (-6.040 … -6.020) |" in text
+    assert "| RSPF 10 | -6.046<br>**-6.030** ± 0.127 |" in text  # 12.706 standard errors of 0.01
+    assert "mean over 2 seeds" in text
     assert "-6.046<br>-6.060 |" in report([record("rspf10", 0, -6.06)])
     assert "2, 2 minutes in all" in text
 
@@ -41,10 +51,32 @@ def test_what_links_add_is_counted_seed_by_seed() -> None:
     plain = [record("rspf3", 0, -6.20), record("rspf3", 1, -6.10)]
     linked = [record("resspn3", 0, -6.10), record("resspn3", 2, -5.00)]
     text = report([*plain, *linked])
-    assert "| ResSPN 3 | **+0.100** |" in text
+    assert "| ResSPN 3 | +0.100 |" in text  # one pair: no interval, so not bold
+    text = report([*plain, *linked, record("resspn3", 1, -5.998)])
+    assert "| ResSPN 3 | **+0.101** ± 0.013 |" in text
 
 
-def test_a_run_that_was_broken_off_goes_on(
+def test_learn_spn_is_shown_without_em_and_with_it() -> None:
+    text = report([record(LEARN_SPN_WITHOUT_EM, 0, -6.10), record(LEARN_SPN, 0, -6.02)])
+    assert "| LearnSPN, no EM | -6.110<br>**-6.100** |" in text
+    assert "| LearnSPN, then EM | -6.110<br>**-6.020** |" in text
+    cell = Cell("nltcs", LEARN_SPN_WITHOUT_EM, 1)
+    assert paper.PAPER.spec(cell).name == "nltcs-learnspn.yaml"
+    assert "optimizer.max_iterations=0" in paper.PAPER.settings(cell)
+
+
+def test_the_page_lists_where_spnc_deviates_from_the_paper() -> None:
+    assert "## Where spnc deviates from the paper" in report([record("rspf10", 0, -6.02)])
+
+
+def test_the_recorded_page_is_made_from_the_records() -> None:
+    page = (RESULTS / "paper.md").read_text(encoding="utf-8")
+    made = report(json.loads((RESULTS / "paper.json").read_text(encoding="utf-8")))
+    tables = made[: made.index("## Where spnc deviates")]
+    assert tables in page.replace(page[page.index("## Fig. 3") : page.index("## Where")], "")
+
+
+def test_an_interrupted_run_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trained: list[Cell] = []
@@ -70,5 +102,5 @@ def test_a_run_that_was_broken_off_goes_on(
     trained.clear()
     monkeypatch.setattr(Benchmark, "fingerprint", lambda _, cell: f"another {cell.system}")
     with pytest.raises(KeyboardInterrupt):
-        paper.main()  # recipes have changed: all is trained again
+        paper.main()  # the recipes have changed: everything is trained again
     assert len(trained) == 2

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spnc.backends.numpy import NumpyEngine
+from spnc.backends.numpy import NumpyBackend, NumpyEngine
 from spnc.cli import main
 from spnc.common.arrays import Floats
 from spnc.common.observer import Observer
@@ -20,8 +23,10 @@ from spnc.data import pieces
 from spnc.data.dataset import Table
 from spnc.model import Model
 from spnc.program.lower import lower
+from spnc.program.program import Program
 from spnc.registry import BACKENDS
 from tests.circuits import random_circuit, random_rows
+from tests.places import ROOT
 
 NUMPY = ["--backend", "numpy", "--json"]
 
@@ -86,6 +91,43 @@ def test_pieces_add_up_to_the_score_of_all_rows(
     assert head == "split,row,log_likelihood"
     assert lines == [f"all,{i},{value!r}" for i, value in enumerate(values.tolist(), 1)]
     assert [p.name for p in Path("out").iterdir()] == ["rows.csv"]
+
+
+def test_rows_go_to_standard_output_and_the_score_to_the_error_stream(
+    model: Model, rows: Floats, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["eval", "model.spnc", "rows.csv", "--per-row", "-", "--backend", "numpy"]) == 0
+    said = capsys.readouterr()
+    head, *lines = said.out.splitlines()
+    values = of_every_row(model, rows)
+    assert head == "split,row,log_likelihood"
+    assert lines == [f"all,{i},{value!r}" for i, value in enumerate(values.tolist(), 1)]
+    assert "avg log-likelihood" in said.err
+    assert not Path("-").exists()
+
+
+def test_rows_and_json_do_not_share_standard_output(
+    model: Model, rows: Floats, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["eval", "model.spnc", "rows.csv", "--per-row", "-", *NUMPY]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "both write to standard output" in said.err
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly(model: Model, rows: Floats) -> None:
+    line = [sys.executable, "-m", "spnc", "eval", "model.spnc", "many.csv", "--per-row", "-"]
+    write("many.csv", np.tile(rows, (100, 1)))
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [*line, "--backend", "numpy"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"split,row,log_likelihood\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
 
 
 def test_every_split_has_its_score_and_its_row_numbers(
@@ -177,7 +219,7 @@ def test_progress_is_shown_while_rows_are_evaluated(
     def recording(quiet: bool) -> Iterator[Observer]:
         yield Recorder()
 
-    monkeypatch.setattr("spnc.cli.progress.observing", recording)
+    monkeypatch.setattr("spnc.common.progress_display.observing", recording)
     result(capsys, "rows.csv")
     size = Path("rows.csv").stat().st_size
     assert len(told) > 10
@@ -188,13 +230,21 @@ def test_progress_is_shown_while_rows_are_evaluated(
     assert told[-1] == ("rows of all", 500, 500)
 
 
-def test_a_model_computes_equal_rows_once_and_answers_for_each(
-    model: Model, rows: Floats, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = of_every_row(model, rows)
+def test_a_model_computes_equal_rows_once_and_answers_for_each(model: Model, rows: Floats) -> None:
     loaded: list[Table] = []
-    monkeypatch.setattr(NumpyEngine, "load", lambda _, table, once: loaded.append(table) or table)
-    assert model.log_likelihood(rows).tobytes() == values.tobytes()
+
+    class Engine(NumpyEngine):
+        def load(self, table: Table, *, once: bool = False) -> Table:
+            loaded.append(table)
+            return super().load(table, once=once)
+
+    class Recording(NumpyBackend):
+        def open(self, program: Program) -> Engine:
+            return Engine(program, self.chunk_mb)
+
+    values = of_every_row(model, rows)
+    recorded = Model("some", model.program, model.parameters, {}, Recording())
+    assert recorded.log_likelihood(rows).tobytes() == values.tobytes()
     assert len(loaded) == 13  # forty rows at a time
     assert all(t.rows <= 30 for t in loaded)
-    assert model.log_likelihood(rows[:0]).shape == (0,)
+    assert recorded.log_likelihood(rows[:0]).shape == (0,)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import spnc.cli.commands
 from spnc.cli import main
 from spnc.cli.output import table
-from spnc.common.wording import clipped, duration, visible, width
+from spnc.common.wording import clipped, duration, visible, width, with_article
 from spnc.diagnostics import Diagnostic, render
 
 EVIL = ["a\x1b[31mEVIL", "b\u202e41", "c\x9b2J", "d\u2066x", "e\rover"]
@@ -111,3 +111,15 @@ def test_commands_print_for_people_through_one_place_only() -> None:
             continue
         for call in re.findall(r"print\((.*)", file.read_text(encoding="utf-8")):
             assert re.match(r"json\.dumps|texts\.get", call), f"{file.name}: print({call}"
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [
+        ("indicator", "an indicator"),
+        ("bernoulli", "a bernoulli"),
+        ("Axes", "an Axes"),
+    ],
+)
+def test_the_article_fits_the_noun(noun: str, expected: str) -> None:
+    assert with_article(noun) == expected

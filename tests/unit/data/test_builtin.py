@@ -85,3 +85,20 @@ def test_on_the_command_line_a_builtin_is_one_split_called_all() -> None:
     dataset = load_table("builtin:asia", Sink())
     assert dataset is not None
     assert list(dataset.splits) == ["all"]
+
+
+ALL_BUILTINS = "built-in datasets: `builtin:asia`, `builtin:digits`"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("iris", ALL_BUILTINS),
+        ("", ALL_BUILTINS),
+        ("asai", f"did you mean `builtin:asia`? {ALL_BUILTINS}"),
+    ],
+)
+def test_an_unknown_name_lists_the_few_there_are(name: str, hint: str) -> None:
+    sink = Sink()
+    assert load_table(f"builtin:{name}", sink) is None
+    assert [(d.code, d.help) for d in sink.diagnostics] == [("E301", hint)]

@@ -84,7 +84,7 @@ def test_there_are_twenty_datasets_of_three_files_with_different_hashes() -> Non
     hashes = [h for splits in DEBD_SHA256.values() for h in splits.values()]
     assert len(set(hashes)) == 60
     assert all(len(h) == 64 and int(h, 16) for h in hashes)
-    assert [entry.name for entry in debd.listing()] == sorted(DEBD_SHA256)
+    assert [entry.name for entry in debd.debd_entries()] == sorted(DEBD_SHA256)
 
 
 @pytest.mark.usefixtures("shared")
@@ -115,7 +115,7 @@ def test_the_real_datasets_have_their_published_sizes(
 
 @pytest.mark.usefixtures("shared")
 def test_the_listing_says_where_a_dataset_is() -> None:
-    found = {entry.name: entry.found for entry in debd.listing()}
+    found = {entry.name: entry.found for entry in debd.debd_entries()}
     assert found["nltcs"] == SHARED_DATA / "debd"
     assert found["ad"] is None
     assert is_available(NLTCS)

@@ -1,18 +1,14 @@
-"""Pairwise counts and mutual information against plain loops, and the tree against networkx."""
+"""Pairwise counts and mutual information, compared with plain loops."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spnc.data.dataset import Column, Table
-from spnc.data.pairs import PairCounts, mutual_information, pair_counts
-from spnc.learners.support.trees import maximum_spanning_tree, shared_information
+from spnc.data.pairs import mutual_information, pair_counts
 
 COLUMNS = (Column("a"), Column("b", "categorical", 3), Column("c"), Column("d", "categorical", 4))
 
@@ -52,24 +48,6 @@ def test_columns_that_are_never_seen_together_say_nothing_about_each_other() -> 
     assert mutual_information(pairs).max() == 0.0
 
 
-@given(seed=st.integers(0, 10_000), root=st.integers(0, 7))
-def test_the_tree_is_the_heaviest_one_and_parents_come_before_children(
-    seed: int, root: int
-) -> None:
-    affinity = np.random.default_rng(seed).random((8, 8))
-    affinity += affinity.T
-    edges = maximum_spanning_tree(affinity, root)
-    graph = nx.Graph()
-    graph.add_weighted_edges_from((i, j, affinity[i, j]) for i in range(8) for j in range(i))
-    expected = nx.maximum_spanning_tree(graph).size(weight="weight")
-    np.testing.assert_allclose(sum(affinity[edge] for edge in edges), expected)
-    reached = {root}
-    for parent, child in edges:
-        assert parent in reached
-        reached.add(child)
-    assert len(reached) == 8
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["ones", "whole", "parts"]), st.booleans())
 def test_pairs_are_counted_as_one_by_one(seed: int, weighing: str, gaps: bool) -> None:
     """Also where the first state of a column is what the others leave."""
@@ -92,20 +70,3 @@ def test_pairs_are_counted_as_one_by_one(seed: int, weighing: str, gaps: bool) -
                     assert found.between(i, j)[a, b] == pytest.approx(weights[both].sum())
                     if weighing != "parts":
                         assert found.between(i, j)[a, b] == weights[both].sum()
-
-
-def test_a_table_is_counted_once_for_all_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-
-    def counting(*arguments: Any) -> PairCounts:
-        calls.append(1)
-        return pair_counts(*arguments)
-
-    monkeypatch.setattr("spnc.learners.support.trees.pair_counts", counting)
-    columns = [Column("a"), Column("b")]
-    table = Table(np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]))
-    first = shared_information(columns, table, 0.1)
-    assert shared_information(columns, table, 0.1) is first
-    assert shared_information(columns, table, 0.2) is not first
-    shared_information(columns, Table(table.values), 0.1)
-    assert len(calls) == 3

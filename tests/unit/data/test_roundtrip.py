@@ -1,4 +1,4 @@
-"""Properties: what is written is read again, and the fast and careful readers agree."""
+"""Properties: what is written is read again, and the fast and exact readers agree."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from spnc.data.careful import parse_careful
-from spnc.data.cells import sniff_delimiter
-from spnc.data.fast import parse_fast
+from spnc.data.file_report import FileReport
 from spnc.data.load import load_table
 from spnc.data.options import MISSING
-from spnc.data.raw import FileReport
-from spnc.data.text import parse_text
+from spnc.data.text_cells import sniff_delimiter
+from spnc.data.text_exact import parse_exact
+from spnc.data.text_fast import parse_fast
+from spnc.data.text_tables import parse_text
 from spnc.diagnostics import Sink
 
 cells = st.one_of(
@@ -92,17 +92,17 @@ number_texts = st.one_of(
     ),
     st.sampled_from([",", ";", "\t", " "]),
 )
-def test_the_fast_and_the_careful_reader_give_the_same_numbers(
+def test_the_fast_and_the_exact_reader_give_the_same_numbers(
     rows: list[list[str]], delimiter: str
 ) -> None:
     text = "".join(delimiter.join(row) + "\n" for row in rows)
     fast = parse_fast(text.encode(), delimiter, MISSING)
     report = FileReport(Sink(), "f")
-    careful = parse_careful(text, report, delimiter=delimiter, header="no")
+    exact = parse_exact(text, report, delimiter=delimiter, header="no")
     assert fast is not None
-    assert careful is not None
+    assert exact is not None
     assert not report.failed
-    np.testing.assert_array_equal(fast, careful.values)
+    np.testing.assert_array_equal(fast, exact.values)
 
 
 @settings(deadline=None)
@@ -111,18 +111,18 @@ def test_the_fast_and_the_careful_reader_give_the_same_numbers(
     st.sampled_from([",", ";", "\t", " "]),
     st.sampled_from([MISSING, ("?",), ("9",), ("-", "")]),
 )
-def test_whatever_the_fast_reader_accepts_the_careful_one_reads_alike(
+def test_whatever_the_fast_reader_accepts_the_exact_one_reads_alike(
     text: str, delimiter: str, missing: tuple[str, ...]
 ) -> None:
     fast = parse_fast(text.encode(), delimiter, missing)
     if fast is None:
         return
     report = FileReport(Sink(), "f")
-    careful = parse_careful(text, report, delimiter=delimiter, header="no", missing=missing)
-    assert careful is not None
+    exact = parse_exact(text, report, delimiter=delimiter, header="no", missing=missing)
+    assert exact is not None
     assert not report.failed
-    np.testing.assert_array_equal(fast, careful.values)
-    assert list(careful.lines or []) == list(range(1, len(fast) + 1))
+    np.testing.assert_array_equal(fast, exact.values)
+    assert list(exact.lines or []) == list(range(1, len(fast) + 1))
 
 
 @settings(deadline=None)

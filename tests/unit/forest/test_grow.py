@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import spnc
 from spnc.data.dataset import Column, Dataset, Table
 from spnc.diagnostics import Sink
-from spnc.forest.grow import crown, grow
+from spnc.forest.grow import add_top_sum, grow
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Leaf, Product, Sum, below, children, parents, payloads
 from spnc.learners.circuit import Circuit
@@ -55,7 +55,7 @@ def test_a_component_does_not_depend_on_how_many_follow() -> None:
 
 
 def test_the_sum_on_top_weighs_all_components_alike() -> None:
-    graph = crown(grown(Component(learner=ExtraSpn(), count=4)))
+    graph = add_top_sum(grown(Component(learner=ExtraSpn(), count=4)))
     weights = [data["weight"] for data in graph.succ[graph.graph["root"]].values()]
     assert weights == [0.25] * 4
 
@@ -93,7 +93,7 @@ def test_a_circuit_s_variables_are_matched_with_the_data_s_columns_by_name(tmp_p
     file = tmp_path / "circuit.json"
     file.write_text(json.dumps(circuit()))
     forest = grown(Component(learner=Circuit(file=str(file))))
-    model_graph = crown(forest)
+    model_graph = add_top_sum(forest)
     program, parameters = lower_graph(model_graph)
     model = spnc.Model("m", program, parameters)
     alone = spnc.compile(circuit())
@@ -107,7 +107,7 @@ def test_a_trained_model_can_be_a_component(tmp_path: Path) -> None:
     earlier = spnc.compile(circuit())
     earlier.save(tmp_path / "earlier.spnc")
     forest = grown(Component(learner=Circuit(file=str(tmp_path / "earlier.spnc"))))
-    program, parameters = lower_graph(crown(forest))
+    program, parameters = lower_graph(add_top_sum(forest))
     rows = np.array([[1.0, 0.0, np.nan], [0.0, 1.0, 1.0]])
     found = spnc.Model("m", program, parameters).log_likelihood(rows)
     assert found == pytest.approx(earlier.log_likelihood(rows[:, ::-1]))
@@ -137,7 +137,7 @@ def test_ties_hold_within_a_component_and_not_between_two(tmp_path: Path) -> Non
     file = tmp_path / "circuit.json"
     file.write_text(json.dumps(circuit(tie=True)))
     forest = grown(Component(learner=Circuit(file=str(file)), count=2))
-    program, _ = lower_graph(crown(forest))
+    program, _ = lower_graph(add_top_sum(forest))
     assert program.facts()["leaves"] == 2 * 5
 
 

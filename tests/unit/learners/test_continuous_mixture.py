@@ -15,42 +15,47 @@ from spnc.common.threads import ThreadTeam
 from spnc.data.dataset import Column, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph, Leaf, Sum, payloads
-from spnc.learners.continuous_mixture import fit as fitting
+from spnc.learners.continuous_mixture import mixture_fit
 from spnc.learners.continuous_mixture.association import association
-from spnc.learners.continuous_mixture.cells import Cells
 from spnc.learners.continuous_mixture.decoder import Decoder
-from spnc.learners.continuous_mixture.filling import filled
-from spnc.learners.continuous_mixture.fit import Fit, Mixture, Plan, Rows
+from spnc.learners.continuous_mixture.imputation import imputed
 from spnc.learners.continuous_mixture.learner import ContinuousMixture
+from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
+from spnc.learners.continuous_mixture.mixture_fit import (
+    CodedRows,
+    DecoderSettings,
+    MixtureFit,
+    TreeMixture,
+)
 from spnc.learners.continuous_mixture.objective import Objective
 from tests.circuits import all_states, probability, random_columns, repeated_rows
-from tests.lessons import binary, learn, lesson_on
+from tests.learning_tasks import binary, learn, learning_task
 
 SEEDS = st.integers(0, 10**6)
 SMALL = ContinuousMixture(points=5, latent=2, width=3, steps=8, settling=4, batch_rows=16)
 
 
-def random_cells(columns: list[Column], rng: np.random.Generator) -> Cells:
+def random_tree(columns: list[Column], rng: np.random.Generator) -> LogLinearTree:
     """A random tree over the columns."""
     edges = [(int(rng.integers(child)), child) for child in range(1, len(columns))]
-    return Cells.of(columns, edges)
+    return LogLinearTree.of(columns, edges)
 
 
-def random_mixture(cells: Cells, rng: np.random.Generator, points: int = 3) -> Mixture:
+def random_mixture(tree: LogLinearTree, rng: np.random.Generator, points: int = 3) -> TreeMixture:
     """A decoder with random parameters at random points, of unequal weights."""
-    middle = rng.standard_normal(cells.logits).astype(np.float32)
+    middle = rng.standard_normal(tree.logits).astype(np.float32)
     decoder = Decoder.random(2, (4, 5), middle, rng)
     places = rng.standard_normal((2, points)).astype(np.float32)
     weights = rng.dirichlet(np.ones(points))
-    return Mixture(decoder, places, np.log(weights).astype(np.float32))
+    return TreeMixture(decoder, places, np.log(weights).astype(np.float32))
 
 
-def by_hand(cells: Cells, mixture: Mixture, row: np.ndarray) -> float:
+def by_hand(tree: LogLinearTree, mixture: TreeMixture, row: np.ndarray) -> float:
     """The log-likelihood of a row, column by column and point by point."""
-    tables, total = cells.tables(mixture.logits()), 0.0
+    tables, total = tree.tables(mixture.logits()), 0.0
     for point, weight in enumerate(mixture.weights()):
         chance = weight
-        for column, parent in enumerate(cells.parents.tolist()):
+        for column, parent in enumerate(tree.parents.tolist()):
             given = int(row[parent]) if parent >= 0 else 0
             chance *= tables[column][point, given, int(row[column])]
         total += chance
@@ -62,12 +67,12 @@ def by_hand(cells: Cells, mixture: Mixture, row: np.ndarray) -> float:
 def test_statistics_and_parameters_multiply_to_the_likelihood(seed: int, width: int) -> None:
     rng = np.random.default_rng(seed)
     columns = random_columns(rng, width)
-    cells = random_cells(columns, rng)
-    mixture = random_mixture(cells, rng)
+    tree = random_tree(columns, rng)
+    mixture = random_mixture(tree, rng)
     table = repeated_rows(seed, tuple(columns), 20, 0.0)
-    expected = [by_hand(cells, mixture, row) for row in table.values]
+    expected = [by_hand(tree, mixture, row) for row in table.values]
     found = [
-        Objective(cells, ThreadTeam(1)).average(
+        Objective(tree, ThreadTeam(1)).average(
             mixture.logits(), mixture.log_weights, row[None].astype(np.int32), np.ones(1)
         )
         for row in table.values
@@ -80,19 +85,19 @@ def test_statistics_and_parameters_multiply_to_the_likelihood(seed: int, width: 
 def test_the_gradient_is_the_slope(seed: int, width: int) -> None:
     rng = np.random.default_rng(seed)
     columns = random_columns(rng, width)
-    cells = random_cells(columns, rng)
-    mixture = random_mixture(cells, rng)
+    tree = random_tree(columns, rng)
+    mixture = random_mixture(tree, rng)
     codes = repeated_rows(seed, tuple(columns), 12, 0.0).values.astype(np.int32)
     weights = rng.dirichlet(np.ones(12)).astype(np.float32)
-    found = Objective(cells, ThreadTeam(2)).climb(
+    found = Objective(tree, ThreadTeam(2)).climb(
         mixture.decoder, mixture.points, mixture.log_weights, codes, weights
     )
 
-    def average(m: Mixture) -> float:
-        return sum(float(w) * by_hand(cells, m, row) for w, row in zip(weights, codes, strict=True))
+    def average(m: TreeMixture) -> float:
+        return sum(float(w) * by_hand(tree, m, row) for w, row in zip(weights, codes, strict=True))
 
     # In doubles, so that a short step will do, which meets no kink of the network.
-    exact = Mixture(
+    exact = TreeMixture(
         mixture.decoder.with_arrays([a.astype(float) for a in mixture.decoder.arrays]),
         mixture.points.astype(float),
         mixture.log_weights,
@@ -125,14 +130,14 @@ def test_what_it_builds_is_valid_and_sums_to_one(seed: int, width: int, missing:
 
 def test_the_circuit_is_the_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the decoder was fitted as, the circuit says of every row."""
-    kept: list[Mixture] = []
-    run = Fit.run
+    kept: list[TreeMixture] = []
+    run = MixtureFit.run
 
-    def keep(self: Fit, plain: list[np.ndarray]) -> Mixture:
+    def keep(self: MixtureFit, plain: list[np.ndarray]) -> TreeMixture:
         kept.append(run(self, plain))
         return kept[-1]
 
-    monkeypatch.setattr(Fit, "run", keep)
+    monkeypatch.setattr(MixtureFit, "run", keep)
     columns = [Column("a"), Column("b", "categorical", 3), Column("c"), Column("d")]
     table = repeated_rows(3, tuple(columns), 200, 0.0)
     learner = ContinuousMixture(
@@ -146,9 +151,9 @@ def test_the_circuit_is_the_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = sorted(edge["weight"] for _, edge in graph.adj[root].items())
     assert shares == pytest.approx(sorted(mixture.weights()))
     assert max(shares) > 1.01 * min(shares)  # the points have settled
-    cells = cells_of(learner, columns, table)
+    tree = tree_of(learner, columns, table)
     for row in all_states(tuple(columns)):
-        expected = by_hand(cells, mixture, row)
+        expected = by_hand(tree, mixture, row)
         assert np.log(probability(graph, row)) == pytest.approx(expected, abs=1e-6)
 
 
@@ -168,15 +173,15 @@ def test_every_column_stands_for_all_rows() -> None:
         assert sum(nodes[n].rows for n in own) == pytest.approx(rows)
 
 
-def cells_of(learner: ContinuousMixture, columns: list[Column], table: Table) -> Cells:
+def tree_of(learner: ContinuousMixture, columns: list[Column], table: Table) -> LogLinearTree:
     """The plain tree, learned once more."""
     from spnc.data.pairs import mutual_information, pair_counts
     from spnc.learners.continuous_mixture.learner import _tree
 
     assert learner.tree == "plain"
-    lesson = lesson_on(columns, table)
+    task = learning_task(columns, table)
     pairs = pair_counts(columns, table)
-    return _tree(lesson, mutual_information(pairs, lesson.smoothing.leaves), pairs)[0]
+    return _tree(task, mutual_information(pairs, task.smoothing.leaves), pairs)[0]
 
 
 def test_the_number_of_threads_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +190,7 @@ def test_the_number_of_threads_does_not_tell(monkeypatch: pytest.MonkeyPatch) ->
     learner = ContinuousMixture(points=600, latent=3, width=8, steps=6, settling=3, batch_rows=700)
 
     def weights(threads: int) -> list[float]:
-        monkeypatch.setattr(fitting, "thread_count", lambda asked: threads)
+        monkeypatch.setattr(mixture_fit, "thread_count", lambda asked: threads)
         graph = learn(learner, columns, table, 5)
         return [w for _, _, w in graph.edges(data="weight") if w is not None]
 
@@ -204,8 +209,8 @@ def groups_and_a_pair(rows: int, seed: int) -> Table:
 
 def test_given_the_latent_point_only_what_it_leaves_open_is_associated() -> None:
     table = groups_and_a_pair(4000, 1)
-    cells = Cells.of(binary(7), [])  # no tree: the points have to explain all they can
-    plan = Plan(
+    tree = LogLinearTree.of(binary(7), [])  # no tree: the points have to explain all they can
+    settings = DecoderSettings(
         points=64,
         latent=1,
         hidden=(16, 32),
@@ -215,10 +220,12 @@ def test_given_the_latent_point_only_what_it_leaves_open_is_associated() -> None
         rate=3e-3,
         decay=0.0,
     )
-    rows = Rows.of(table)
+    rows = CodedRows.of(table)
     plain = [np.array([[1 - p, p]]) for p in table.values.mean(axis=0)]
-    mixture = Fit(plan, cells, rows, None, np.random.default_rng(0), lambda: None).run(plain)
-    found = association(cells, mixture, rows)
+    mixture = MixtureFit(settings, tree, rows, None, np.random.default_rng(0), lambda: None).run(
+        plain
+    )
+    found = association(tree, mixture, rows)
     correlation = np.corrcoef(table.values.T) ** 2
     copies = ~np.eye(5, dtype=bool)
     assert correlation[:5, :5][copies].min() > correlation[5, 6] > 0.2
@@ -228,16 +235,16 @@ def test_given_the_latent_point_only_what_it_leaves_open_is_associated() -> None
 
 def test_with_nothing_latent_association_is_the_squared_correlation() -> None:
     table = groups_and_a_pair(500, 2)
-    rows, cells = Rows.of(table), Cells.of(binary(7), [])
+    rows, tree = CodedRows.of(table), LogLinearTree.of(binary(7), [])
     share = table.values.mean(axis=0)
     decoder = Decoder(
         (np.zeros((7, 1), dtype=np.float32),),
         (np.log(share / (1 - share)).astype(np.float32),),
     )
-    one = Mixture(decoder, np.zeros((1, 1), dtype=np.float32), np.zeros(1, dtype=np.float32))
+    one = TreeMixture(decoder, np.zeros((1, 1), dtype=np.float32), np.zeros(1, dtype=np.float32))
     expected = np.corrcoef(table.values.T) ** 2
     np.fill_diagonal(expected, 0.0)
-    np.testing.assert_allclose(association(cells, one, rows), expected, atol=1e-5)
+    np.testing.assert_allclose(association(tree, one, rows), expected, atol=1e-5)
 
 
 def test_states_that_no_row_has_are_no_evidence() -> None:
@@ -246,20 +253,22 @@ def test_states_that_no_row_has_are_no_evidence() -> None:
     mixtures = []
     for states, codes in ((2, table.values), (8, 7 * table.values)):
         columns = [Column(f"c{i}", "categorical", states) for i in range(7)]
-        cells, rows = Cells.of(columns, []), Rows.of(Table(codes))
+        tree, rows = LogLinearTree.of(columns, []), CodedRows.of(Table(codes))
         ways = [np.bincount(c.astype(int), minlength=states) + 1e-6 for c in codes.T]
-        middle = cells.logits_of([way[None, :] / way.sum() for way in ways])
+        middle = tree.logits_of([way[None, :] / way.sum() for way in ways])
         decoder = Decoder((np.zeros((len(middle), 1), dtype=np.float32),), (middle,))
-        one = Mixture(decoder, np.zeros((1, 1), dtype=np.float32), np.zeros(1, dtype=np.float32))
+        one = TreeMixture(
+            decoder, np.zeros((1, 1), dtype=np.float32), np.zeros(1, dtype=np.float32)
+        )
         spared = (1.0 - 1.0 / states) ** 2
-        mixtures.append(association(cells, one, rows) / spared)
+        mixtures.append(association(tree, one, rows) / spared)
     np.testing.assert_allclose(*mixtures, atol=1e-4)
 
 
 def test_a_network_that_runs_away_is_reported_once() -> None:
-    lesson, sink = lesson_on(binary(7), groups_and_a_pair(200, 1)), Sink()
+    task, sink = learning_task(binary(7), groups_and_a_pair(200, 1)), Sink()
     wild = replace(SMALL, learning_rate=1e30, steps=40)
-    assert wild.learn(replace(lesson, sink=sink)) is None
+    assert wild.learn(replace(task, sink=sink)) is None
     assert [d.code for d in sink.diagnostics] == ["E228"]
 
 
@@ -271,7 +280,7 @@ def test_batches_have_every_row_as_often_as_it_occurs(
     seed: int, times: list[int], size: int
 ) -> None:
     codes = np.arange(len(times))[:, None]
-    rows = Rows(codes, np.array(times, dtype=float))
+    rows = CodedRows(codes, np.array(times, dtype=float))
     total = sum(times)
     size = min(size, total)
     whole = total // size
@@ -286,7 +295,7 @@ def test_batches_have_every_row_as_often_as_it_occurs(
 def test_missing_cells_are_filled_in_as_the_tree_has_them_given_the_rest() -> None:
     """In a chain a → b → c with b missing, b depends on both its neighbours."""
     columns = [Column("a"), Column("b", "categorical", 3), Column("c")]
-    cells = Cells.of(columns, [(0, 1), (1, 2)])
+    tree = LogLinearTree.of(columns, [(0, 1), (1, 2)])
     tables = [
         np.array([[0.3, 0.7]]),
         np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]),
@@ -294,7 +303,7 @@ def test_missing_cells_are_filled_in_as_the_tree_has_them_given_the_rest() -> No
     ]
     many = 40_000
     holes = Table(np.tile([1.0, np.nan, 0.0], (many, 1)))
-    complete = filled(holes, cells, tables, np.random.default_rng(7))
+    complete = imputed(holes, tree, tables, np.random.default_rng(7))
     expected = tables[1][1] * tables[2][:, 0]
     shares = np.bincount(complete.values[:, 1].astype(int), minlength=3) / many
     np.testing.assert_allclose(shares, expected / expected.sum(), atol=0.01)

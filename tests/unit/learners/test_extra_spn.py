@@ -16,7 +16,7 @@ from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, payloads
 from spnc.learners import LearningTask
 from spnc.learners.extra_spn import ExtraSpn
-from spnc.learners.support.leaf_fit import Block, fit_leaves
+from spnc.learners.support.leaf_fit import DataSlice, fit_leaves
 from spnc.leaves.smoothing import Smoothing
 from tests.circuits import random_columns, random_rows
 
@@ -172,13 +172,13 @@ def test_a_slice_that_could_not_be_split_is_factorised_if_asked() -> None:
     assert 0.6 < flat < 0.85  # 0.9 to the power of three, and columns split into single ones
 
 
-def blocks_over(table: Table, rng: np.random.Generator) -> list[Block]:
+def blocks_over(table: Table, rng: np.random.Generator) -> list[DataSlice]:
     """Slices of many sizes, some of them alike, one without rows."""
     found = []
     for size in (1, 1, 2, 2, 2, 7, 30, 0):
         rows = np.sort(rng.choice(table.rows, size, replace=False))
         columns = rng.choice(table.values.shape[1], int(rng.integers(1, 5)), replace=False)
-        found.append(Block(rows, columns, float(table.weights[rows].sum())))
+        found.append(DataSlice(rows, columns, float(table.weights[rows].sum())))
     return found
 
 
@@ -190,11 +190,11 @@ def test_leaves_fitted_together_are_the_shares_of_each_block(seed: int, alpha: f
     table = Table(values, rng.integers(3, size=40).astype(float))
     blocks = blocks_over(table, rng)
     fitted = list(fit_leaves(columns, table, blocks, alpha))
-    assert [len(leaves) for leaves in fitted] == [len(block.columns) for block in blocks]
-    for block, leaves in zip(blocks, fitted, strict=True):
-        for v, leaf in zip(block.columns, leaves, strict=True):
+    assert [len(leaves) for leaves in fitted] == [len(part.columns) for part in blocks]
+    for part, leaves in zip(blocks, fitted, strict=True):
+        for v, leaf in zip(part.columns, leaves, strict=True):
             states = columns[v].states
-            weights, cells = table.weights[block.rows], values[block.rows, v]
+            weights, cells = table.weights[part.rows], values[part.rows, v]
             counts = np.array([weights[cells == s].sum() + alpha for s in range(states)])
             shares = counts / counts.sum() if counts.sum() > 0 else np.full(states, 1 / states)
             assert leaf.row == pytest.approx(shares if len(leaf.row) > 1 else shares[1:])

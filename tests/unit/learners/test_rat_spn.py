@@ -18,7 +18,7 @@ from spnc.diagnostics import Sink
 from spnc.graph.nodes import Leaf, Product, Sum, payloads
 from spnc.learners.rat_spn import RatSpn, Regions, cut
 from tests.circuits import all_states, probability, random_columns, repeated_rows
-from tests.lessons import binary, learn
+from tests.learning_tasks import binary, learn
 
 SEEDS = st.integers(0, 10**6)
 
@@ -116,7 +116,7 @@ def test_all_sums_of_a_region_share_their_children() -> None:
     graph = learn(RatSpn(splits=2, repetitions=3, sums=5, inputs=3), columns, table)
     inner = [n for n, p in payloads(graph).items() if isinstance(p, Sum) and graph.pred[n]]
     families = [frozenset(graph.succ[n]) for n in inner]
-    assert [families.count(family) for family in set(families)] == [5] * 6
+    assert [families.count(tree) for tree in set(families)] == [5] * 6
 
 
 def test_the_same_seed_gives_the_same_circuit_and_another_seed_another() -> None:

@@ -115,7 +115,7 @@ def test_the_command_that_resumes_a_run_allows_its_plug_ins(folder: Path) -> Non
     from spnc.runs.folder import RunFolder
 
     assert main(["train", "specs/spec.yaml", "-o", "run", "--quiet", "--allow-plugins"]) == 0
-    command = RunFolder(Path("run"), Sink()).go_on()
+    command = RunFolder(Path("run"), Sink()).resume_command()
     assert command == "spnc train run/recipe.lock.yaml --out run --resume --allow-plugins"
 
 

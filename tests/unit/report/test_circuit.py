@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from spnc.common.arrays import Floats
 from spnc.data.dataset import Column, Table
-from spnc.forest.grow import crown
+from spnc.forest.grow import add_top_sum
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.indicator import Indicator
@@ -68,7 +68,7 @@ def test_shares_of_the_flow_are_the_responsibilities_of_the_parts(
     seed: int, components: int
 ) -> None:
     forest, dataset = small_forest(seed, components)
-    model = opened(crown(forest))
+    model = opened(add_top_sum(forest))
     found = facts_of(model, dataset.train, components=components, draws_links=False)
     _, weights, values = branch_probabilities(model, dataset.train.values)
     responsible = weights[:, None] * values

@@ -309,14 +309,14 @@ def test_how_to_go_on_is_what_a_shell_understands(run: Path) -> None:
     sink = Sink()
     assert read_run(moved, sink, Observer()) is None
     assert sink.diagnostics[0].help == (  # without a checkpoint, nothing shows how far it is
-        f"go on with `spnc train '{moved}/recipe.lock.yaml' --out '{moved}' --resume`"
+        f"continue with `spnc train '{moved}/recipe.lock.yaml' --out '{moved}' --resume`"
     )
     words = ["--auto", "a table.csv", "--budget", "1min"]
     (moved / "search.json").write_text(json.dumps({"command": words}))
     sink = Sink()
     assert read_run(moved, sink, Observer()) is None
     assert sink.diagnostics[0].help == (
-        f"go on with `spnc train --auto 'a table.csv' --budget 1min --out '{moved}' --resume`"
+        f"continue with `spnc train --auto 'a table.csv' --budget 1min --out '{moved}' --resume`"
     )
 
 

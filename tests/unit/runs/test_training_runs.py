@@ -251,7 +251,7 @@ def test_the_command_that_is_suggested_after_an_interrupt_goes_on(
 ) -> None:
     with interrupted_at_once(monkeypatch):
         assert main(["train", spec, "--seed", "11", "--set", "smoothing=0.3"]) == 130
-    suggestion = capsys.readouterr().err.split("go on with: spnc ")[1]
+    suggestion = capsys.readouterr().err.split("continue with: spnc ")[1]
     assert main(shlex.split(suggestion)) == 0
     assert Path("runs/small/model.spnc").is_file()
 

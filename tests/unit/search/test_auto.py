@@ -19,16 +19,19 @@ from hypothesis import strategies as st
 
 import spnc
 from spnc.cli import main
-from spnc.common.observer import Observer
+from spnc.common.deadline import NEVER, Deadline, OutOfTimeError
+from spnc.common.observer import Observer, Stage
 from spnc.diagnostics import Sink
 from spnc.program.score import Score
 from spnc.registry import FAMILIES
 from spnc.runs.folder import RunFolder
 from spnc.runs.outcome import Outcome
-from spnc.search.auto import Board, Proposal, Tried, ladder
+from spnc.search.auto.board import Board, ladder
 from spnc.search.auto.budget import Budget, read_budget
 from spnc.search.auto.costs import Costs
-from spnc.search.auto.judge import Guard, Judge, OutOfTimeError, last_slope
+from spnc.search.auto.leaving import LeavingRule, last_slope
+from spnc.search.auto.proposal import FinishedTry, Proposal
+from spnc.search.auto.stage_clock import StageClock
 from spnc.search.auto.start import model_name
 from spnc.search.journal import Begun, Journal
 from spnc.search.trials import Trials
@@ -89,12 +92,12 @@ def outcome(number: int, valid: float, edges: int = 1000, **more: Any) -> Outcom
     )
 
 
-def tried(*outcomes: Outcome) -> list[Tried]:
-    return [Tried(o, None, "f", "a", 0.0, 0) for o in outcomes]  # type: ignore[arg-type]
-
-
 def proposal(edges: float) -> Proposal:
     return Proposal(None, "", "a", 1.0, edges, 10, family="f")  # type: ignore[arg-type]
+
+
+def tried(*outcomes: Outcome) -> list[FinishedTry]:
+    return [FinishedTry(proposal(o.edges), o, 0.0, 0) for o in outcomes]
 
 
 @given(st.floats(10, 1e6), st.floats(10, 1e6))
@@ -146,15 +149,16 @@ class Hands:
         return self.now
 
 
-def judged(curve: list[float], *, rate: float, budget: float, best: float = -9.0) -> int:
+def left_after(curve: list[float], *, rate: float, budget: float, best: float = -9.0) -> int:
     """After how many iterations of a second each a try is left."""
     clock = Hands()
     limit = Budget(budget, clock)
     board = Board(None, None, budget, Costs(1))  # type: ignore[arg-type]
     board.tried = tried(outcome(1, -12.0), outcome(2, best))
-    judge = Judge(limit, Guard(Observer(), limit), board, rate, goes_on=False)
+    stages = StageClock(Observer(), limit.used)
+    rule = LeavingRule(limit, stages, board, rate, goes_on=False)
     for i in range(len(curve)):
-        if judge.enough(history(*curve[: i + 1])):
+        if rule.enough(history(*curve[: i + 1])):
             return i
         clock.now += 1.0
     return len(curve)
@@ -164,18 +168,18 @@ FLATTENING = [-8.0 - 2.0 / (1 + i) for i in range(200)]
 
 
 def test_a_try_is_left_when_it_yields_less_than_the_next_would() -> None:
-    eager = judged(FLATTENING, rate=0.02, budget=1e6)
-    patient = judged(FLATTENING, rate=0.002, budget=1e6)
+    eager = left_after(FLATTENING, rate=0.02, budget=1e6)
+    patient = left_after(FLATTENING, rate=0.002, budget=1e6)
     assert 8 <= eager < patient < 200
 
 
 def test_a_try_is_left_when_the_budget_ends() -> None:
-    assert judged(FLATTENING, rate=0.0, budget=12.0) in (10, 11)
+    assert left_after(FLATTENING, rate=0.0, budget=12.0) in (10, 11)
 
 
 def test_a_try_that_will_not_catch_up_is_left() -> None:
-    hopeless = judged([v - 3.0 for v in FLATTENING], rate=0.0, budget=1e6)
-    assert hopeless < judged(FLATTENING, rate=0.0, budget=1e6)
+    hopeless = left_after([v - 3.0 for v in FLATTENING], rate=0.0, budget=1e6)
+    assert hopeless < left_after(FLATTENING, rate=0.0, budget=1e6)
 
 
 def test_a_curve_that_falls_has_no_slope() -> None:
@@ -185,14 +189,28 @@ def test_a_curve_that_falls_has_no_slope() -> None:
 
 def test_structure_that_takes_too_long_is_given_up_but_not_the_first() -> None:
     clock = Hands()
-    budget = Budget(10.0, clock)
-    guard = Guard(Observer(), budget)
-    clock.now = 11.0
-    guard.arm(None)
-    guard.stage("learning structure")
-    guard.arm(0.5)
+    deadline = Deadline(Budget(10.0, clock).left, 0.5)
+    deadline.check()
+    clock.now = 9.6
+    NEVER.check()
     with pytest.raises(OutOfTimeError):
-        guard.progress("components", 1, 2)
+        deadline.check()
+
+
+def test_stages_are_timed_without_what_is_done_once_for_each_machine() -> None:
+    clock = Hands()
+    stages = StageClock(Observer(), clock)
+    stages.begin()
+    for stage, seconds in (
+        (Stage.STRUCTURE, 5.0),
+        (Stage.LOWERING, 2.0),
+        (Stage.PREPARING, 30.0),
+        (Stage.TRAINING, 1.0),
+    ):
+        stages.stage(stage)
+        clock.now += seconds
+    assert stages.setup() == pytest.approx(8.0)
+    assert stages.lowering() == pytest.approx(3.0)
 
 
 def test_what_goes_on_begins_from_the_best_and_not_from_the_last() -> None:
@@ -239,12 +257,12 @@ def test_interrupted_it_keeps_the_best_and_says_how_to_go_on(
     assert "interrupted in try 2; 1 finished try kept in a run" in said
     assert "the best so far: a run/best-1.spnc, from a run/recipe.yaml" in said
     assert spnc.load("a run/best-1.spnc").name == "asia"
-    go_on = shlex.split(said.split("go on with: spnc ")[1])
+    go_on = shlex.split(said.split("continue with: spnc ")[1])
     assert go_on[go_on.index("--budget") + 1] == "1h"
     assert main(["train", "a run/recipe.lock.yaml", "--out", "a run", "--resume"]) == 1
-    assert f"go on with `{shlex.join(['spnc', *go_on])}`" in capsys.readouterr().err
+    assert f"continue with `{shlex.join(['spnc', *go_on])}`" in capsys.readouterr().err
     assert main(["report", "a run"]) == 1
-    assert f"go on with `{shlex.join(['spnc', *go_on])}`" in capsys.readouterr().err
+    assert f"continue with `{shlex.join(['spnc', *go_on])}`" in capsys.readouterr().err
     go_on[go_on.index("1h")] = line[line.index("1h")] = "0.1s"  # another budget is fine
     assert main([*go_on, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -272,7 +290,7 @@ def test_interrupted_between_tries_or_before_training_it_says_so(
         assert main(line) == 130
     assert "interrupted between tries; 1 finished try kept in run" in capsys.readouterr().err
     with monkeypatch.context() as patch:
-        patch.setattr("spnc.search.trials.Trials._compile", interrupting)
+        patch.setattr("spnc.search.compile_cache.CompileCache.compile", interrupting)
         assert main([*line, "--resume"]) == 130
     assert "interrupted in try 2; 1 finished try kept in run" in capsys.readouterr().err
 

@@ -80,7 +80,7 @@ def test_the_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.Monke
     kept = json.loads((run / "search.json").read_text())
     assert 0.0 < kept["seconds"] < 12.0
     kept["seconds"] = 11.9
-    kept["plan"] = ""
+    kept["plan"] = None
     (run / "search.json").write_text(json.dumps(kept))
     found = choose(run, 12.0, 0.05, resuming=True)
     assert len(found.tries) == len(kept["tries"])  # no time for one more
@@ -103,7 +103,7 @@ def test_a_try_under_way_goes_on_from_its_checkpoint(
         with pytest.raises(Killed):
             choose(tmp_path / "run", 6.0, 0.05)
     kept = json.loads((tmp_path / "run" / "search.json").read_text())
-    plan = json.loads(kept["plan"])
+    plan = kept["plan"]
     found = choose(tmp_path / "run", 6.0, 0.05, resuming=True)
     number = len(kept["tries"])
     assert found.tries[number].values["change"] == plan["what"]
@@ -133,7 +133,7 @@ def test_what_was_kept_and_then_damaged_is_reported(
         (run / "search.json").write_text(kept.replace(old, new))
         with pytest.raises(spnc.InputError, match="E403"):
             choose(run, 12.0, 0.05, resuming=True)
-    for name, value in (("plan", "xyz"), ("plan", None), ("best", None)):
+    for name, value in (("plan", "xyz"), ("plan", 5), ("best", None)):
         (run / "search.json").write_text(json.dumps({**json.loads(kept), name: value}))
         with pytest.raises(spnc.InputError, match="E403"):
             choose(run, 12.0, 0.05, resuming=True)
@@ -156,7 +156,7 @@ def test_killed_between_a_better_recipe_and_its_being_kept_it_says_what_it_chose
             choose(run, 12.0, 0.05)
     kept = json.loads((run / "search.json").read_text())
     assert len(kept["tries"]) == 1
-    (run / "search.json").write_text(json.dumps({**kept, "seconds": 11.99, "plan": ""}))
+    (run / "search.json").write_text(json.dumps({**kept, "seconds": 11.99, "plan": None}))
     half = run / ".best-2.spnc.abcdefgh"
     half.write_bytes(b"half a model")
     assert len(choose(run, 12.0, 0.05, resuming=True).tries) == 1

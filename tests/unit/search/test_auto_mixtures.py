@@ -17,9 +17,10 @@ from spnc.learners.continuous_mixture.learner import ContinuousMixture
 from spnc.program.score import Score
 from spnc.registry import FAMILIES
 from spnc.runs.outcome import Outcome
-from spnc.search.auto import Board, Proposal, Tried
+from spnc.search.auto.board import Board
 from spnc.search.auto.costs import Costs
 from spnc.search.auto.families import continuous_mixture
+from spnc.search.auto.proposal import FinishedTry, Proposal
 from spnc.spec.read import recipe_from
 from spnc.training.optimizers.em import Em
 
@@ -41,7 +42,8 @@ def a_board(rows: int = 300, columns: int = 20, states: int = 2, seconds: float 
     table = Table(np.random.default_rng(0).integers(states, size=(rows, columns)) * 1.0)
     data = Dataset("t", kinds, {"train": table})
     board = Board(base, data, seconds, Costs(rows), left=seconds)
-    board.tried = [Tried(outcome(1, -9.0), base, "chow-liu", "chow-liu", 0.0, 0)]
+    tree = Proposal(base, "a tree", "chow-liu", 0.0, 1000.0, 0, family="chow-liu")
+    board.tried = [FinishedTry(tree, outcome(1, -9.0), 0.0, 0)]
     return board
 
 
@@ -51,7 +53,7 @@ def ended(board: Board, made: Proposal, valid: float = -5.0, **more: Any) -> Boa
     took = {"structure": steps, "setup": made.structure, "seconds": made.structure, **more}
     found = outcome(len(board.tried) + 1, valid, **took)
     gained = valid - max(t.outcome.valid.average for t in board.tried)
-    tried = Tried(found, made.recipe, made.family, made.axis, gained, found.edges)
+    tried = FinishedTry(made, found, gained, found.edges)
     return replace(board, tried=[*board.tried, tried], left=board.left - made.structure)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -19,10 +18,11 @@ from spnc.backends.numba.engine import CpuEngine
 from spnc.common.observer import Observer
 from spnc.data.load import load
 from spnc.diagnostics import Sink
-from spnc.pipeline import compile_recipe, fit_compiled
+from spnc.pipeline import compile_recipe, fit
 from spnc.search import trials
-from spnc.search.auto import level, loop
-from spnc.search.compile_cache import TriesShelf
+from spnc.search.auto import loop
+from spnc.search.auto.proposal import level
+from spnc.search.compile_cache import CompileCache
 from spnc.search.journal import Journal
 from spnc.spec.read import read_recipe
 from spnc.training import OUT_OF_TIME
@@ -87,9 +87,7 @@ def test_a_cut_is_repeated_to_the_bit_by_every_optimizer(tmp_path: Path, setting
     )
     recipe = read_recipe(spec, Sink())
     assert recipe is not None
-    cut = fit_compiled(
-        compile_recipe(recipe, Sink()), Sink(), enough=lambda history: len(history) > 7
-    )
+    cut = fit(compile_recipe(recipe, Sink()), Sink(), enough=lambda history: len(history) > 7)
     assert cut.fitted.stopped == OUT_OF_TIME
     assert cut.metrics["optimizer"]["iterations"] == 7
     plain = spnc.train(spec, "optimizer.max_iterations=7")
@@ -122,8 +120,8 @@ def test_no_try_is_begun_that_does_not_fit_by_its_estimate(monkeypatch: pytest.M
         assert len(found.tries) >= 1
         assert found.metrics["search"]["budget"] == budget
     assert len(seen) > 5
-    # Looking at the clock takes time here.
-    assert all(least <= left + 10 * clock for least, left in seen)
+    # Looking at the clock takes time here, and every proposal is one look.
+    assert all(least <= left + 40 * clock for least, left in seen)
 
 
 def test_reading_the_data_is_timed_alone() -> None:
@@ -175,7 +173,7 @@ def test_training_on_goes_on_where_the_best_try_was_left(
     assert recipe is not None
     dataset = load(recipe.data, Sink())
     assert dataset is not None
-    tries = trials.Trials(dataset, TriesShelf(dataset, ()), Journal(), Sink(), Observer())
+    tries = trials.Trials(dataset, CompileCache(dataset), Journal(), Sink(), Observer())
     tries.run(1, recipe, {}, enough=lambda history: len(history) > 30)
     monkeypatch.setattr(CpuEngine, "expected_counts", counting)
     again = tries.run(2, recipe, {}, enough=lambda history: len(history) > 40, resume=tries.state)
@@ -193,9 +191,9 @@ def test_what_is_settled_is_the_same_in_every_try() -> None:
     for setting, says in (("smoothing=0.5", "smoothing: 0.5"), ("residual=none", "residual: none")):
         found = choose(None, 9.0, given=[setting])
         assert len(found.tries) > 2
-        assert all(says in json.loads(t.note)["recipe"] for t in found.tries)
+        assert all(says in t.note["recipe"] for t in found.tries)
     linked = choose(None, 6.0, given=["residual=greedy-bfs", "seed=5"])
-    assert all("greedy-bfs" in json.loads(t.note)["recipe"] for t in linked.tries)
+    assert all("greedy-bfs" in t.note["recipe"] for t in linked.tries)
     assert linked.recipe.seed >= 5
 
 
@@ -270,7 +268,7 @@ def test_a_finished_run_is_there_until_a_new_one_has_something(
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(trials, "compile_recipe", failing)
+        patch.setattr(CompileCache, "compile", failing)
         with pytest.raises(MemoryError):
             choose(run, 2.0, 0.05, given=["seed=1"])
     assert (run / "model.spnc").read_bytes() == before

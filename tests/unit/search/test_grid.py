@@ -21,9 +21,9 @@ from spnc.graph.nodes import Builder
 from spnc.program.score import Score
 from spnc.registry import RESIDUALS
 from spnc.residuals.none import NoLinks
+from spnc.runs import preparation
 from spnc.runs.folder import RunFolder
 from spnc.runs.outcome import Outcome
-from spnc.search import grid as search
 from spnc.search import trials
 from spnc.training import State
 
@@ -152,16 +152,16 @@ def counting(monkeypatch: pytest.MonkeyPatch, where: Any, name: str) -> list[Any
 def test_data_is_read_once_and_a_forest_grown_once_for_all_that_share_it(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (pipeline.grow, search.load) == (grow, load)
+    assert (pipeline.grow, preparation.load) == (grow, load)
     grown = counting(monkeypatch, pipeline, "grow")
-    loaded = [counting(monkeypatch, where, "load") for where in (pipeline, search)]
+    loaded = counting(monkeypatch, preparation, "load")
     lowered = counting(monkeypatch, pipeline, "lower_graph")
     # The seed varies fastest, so that equal forests are not side by side in the grid.
     found = spnc.train(spec, ["optimizer.max_iterations={search: [1, 2]}", "seed={search: [0, 1]}"])
     assert len(found.tries) == 8
     assert len(grown) == 4  # two betas, two seeds
     assert len(lowered) == 4  # how long is trained makes no other circuit
-    assert [len(calls) for calls in loaded] == [0, 1]
+    assert len(loaded) == 1
     del grown[:]
     spnc.train(spec, ["forest.0.beta=0.4", "smoothing={search: [0.1, 0.2]}"])
     assert len(grown) == 2  # the learner's leaves depend on smoothing
@@ -176,7 +176,7 @@ def test_a_forest_is_copied_for_other_links_and_not_in_a_plain_run(
         plugin_name = "odd-one"
 
     assert "none" in RESIDUALS  # loaded, before one is added
-    monkeypatch.setitem(RESIDUALS._classes, "odd-one", OddOne)
+    monkeypatch.setitem(RESIDUALS._outside, "odd-one", OddOne)
     grown = counting(monkeypatch, pipeline, "grow")
     copied = counting(monkeypatch, Builder, "copy")
     one = ["forest.0.beta=0.4", "optimizer.max_iterations=3"]
@@ -220,7 +220,7 @@ def test_an_interrupted_search_goes_on_to_the_same_result(
     spec: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], at: int
 ) -> None:
     assert main(["train", spec, "--out", "whole"]) == 0
-    trained = counting(monkeypatch, trials, "fit_compiled")
+    trained = counting(monkeypatch, trials, "fit")
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "keep", interrupt_at(2, [at]))
         assert main(["train", spec, "--out", "cut"]) == 130
@@ -229,7 +229,7 @@ def test_an_interrupted_search_goes_on_to_the_same_result(
     assert Path("cut/checkpoint.safetensors").is_file()
     assert not Path("cut/model.spnc").exists()
     assert len(trained) == at + 1
-    suggestion = said.split("go on with: spnc ")[1]
+    suggestion = said.split("continue with: spnc ")[1]
     assert main(shlex.split(suggestion)) == 0
     assert len(trained) == 6 + 1  # the interrupted one twice, no other
     assert tries_of("cut") == tries_of("whole")
@@ -272,7 +272,7 @@ def test_a_search_of_another_recipe_or_a_damaged_one_is_refused(
     Path("cut/checkpoint.safetensors").unlink()
     one = ["forest.0.beta=0.4", "optimizer.max_iterations=3", "seed=0", "search=none"]
     assert main([*again, *(part for setting in one for part in ("--set", setting))]) == 1
-    assert "holds a search that is not finished" in capsys.readouterr().err
+    assert "holds an unfinished search" in capsys.readouterr().err
     kept = Path("cut/search.json").read_text()
     for junk in ("junk", "{}", kept.replace('"total": -', '"total": "x-'), kept[: len(kept) // 2]):
         Path("cut/search.json").write_text(junk)
@@ -329,6 +329,6 @@ def test_a_run_does_not_write_over_the_model_that_it_learns_from(
     component = "forest.0={learner: circuit, file: first/model.spnc}"
     again = ["train", spec, "--overwrite", "--set", component, "--set", "smoothing=0.2"]
     assert main([*again, "--out", "first"]) == 1
-    assert "holds what this spec is made from" in capsys.readouterr().err
+    assert "holds files that this spec needs" in capsys.readouterr().err
     assert Path("first/model.spnc").read_bytes() == before
     assert main([*again, "--out", "second"]) == 0

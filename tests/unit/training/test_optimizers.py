@@ -19,7 +19,7 @@ from spnc.registry import OPTIMIZERS
 from spnc.runs.folder import RunFolder
 from spnc.spec.read import read_recipe
 from spnc.training import State
-from spnc.training.fit import Fitting
+from spnc.training.fit import ProgramFitter
 from spnc.training.prune import Prune
 
 WAYS = {
@@ -267,13 +267,13 @@ def test_pruning_looks_at_the_flows_of_the_kept_parameters(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    pruned = Fitting._pruned
+    pruned = ProgramFitter._pruned
 
-    def spy(self: Fitting, prune: Prune, program: Any, parameters: Any) -> Any:
+    def spy(self: ProgramFitter, prune: Prune, program: Any, parameters: Any) -> Any:
         seen.append(parameters)
         return pruned(self, prune, program, parameters)
 
-    monkeypatch.setattr(Fitting, "_pruned", spy)
+    monkeypatch.setattr(ProgramFitter, "_pruned", spy)
     spnc.train(spec, PRUNED)
     first = spnc.train(spec, PRUNED[:1]).fitted
     assert (seen[0].weights == first.parameters.weights).all()

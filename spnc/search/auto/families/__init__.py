@@ -1,1 +1,1 @@
-"""What `--auto` may try: one family, one file, found through `spnc.registry.FAMILIES`."""
+"""Families of `--auto`: what it may try; one file each, found through `spnc.registry.FAMILIES`."""

@@ -1,4 +1,4 @@
-"""A Chow-Liu tree: the first answer, in a moment, and what all others are measured by."""
+"""A Chow-Liu tree: learned in a moment, and the baseline that all other tries are compared with."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ import numpy as np
 from spnc.learners.chow_liu import ChowLiu
 from spnc.learners.learn_spn import LearnSpn
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import MOST_EDGES, Board, Proposal, level
+from spnc.search.auto.board import MOST_EDGES, Board
 from spnc.search.auto.costs import SETUP_GUESS
+from spnc.search.auto.proposal import Proposal, level
 from spnc.spec.recipe import Component
 from spnc.training.optimizers.em import Em
 
-FEW = 3  # iterations of EM, where values are missing
-FIRST_SHARE = 0.3  # of the budget, that the first answer may take
-TREE_GAIN = 0.05  # of the log-likelihood of independent columns, if those came first
-EVERY = 10**12  # rows: no slice of a table has so many
+FEW = 3  # iterations of EM where values are missing
+FIRST_SHARE = 0.3  # of the budget that the first try may take
+TREE_GAIN = 0.05  # expected gain over independent columns, as a share of their log-likelihood
+EVERY = 10**12  # rows; more than any slice of a table has
 TREE, ALONE = "a tree", "independent columns"
 
 
 @FAMILIES.register("chow-liu")
 @dataclass(frozen=True, kw_only=True)
 class ChowLiuTree(Options):
-    """One tree, or two that differ where links between components are asked for."""
+    """One tree; two different ones where links between components are asked for."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """The tree, once; where that is a large one, independent columns come before it."""
+        """Yield the tree once; before a large one, independent columns."""
         tree, edges = _entry(board), _tree_edges(board)
         if not board.tried:
             slow = SETUP_GUESS * edges > FIRST_SHARE * board.budget
@@ -38,25 +39,25 @@ class ChowLiuTree(Options):
             else:
                 yield _proposal(board, tree, TREE, 1.0, edges)
         elif board.tried[0].axis == ALONE and TREE not in board.given_up:
-            # Once it was tried, the loop knows its recipe.
+            # The loop drops the proposal once its recipe was tried.
             gain = TREE_GAIN * abs(level(board.tried[0].outcome))
             yield _proposal(board, tree, TREE, gain, edges)
 
 
 def _entry(board: Board) -> Component:
-    """One tree, or two that differ."""
+    """Return one tree, or two different ones."""
     if board.base.residual.draws:
         return Component(count=2, learner=ChowLiu(noise=0.3))
     return single()
 
 
 def _tree_edges(board: Board) -> float:
-    """About, and rather too many: those of two columns of a hundred states each are 10,000."""
+    """Return a generous estimate: two columns of a hundred states each have 10,000 edges."""
     return float(sum(column.states**2 for column in board.dataset.columns))
 
 
 def _proposal(board: Board, entry: Component, what: str, gain: float, edges: float) -> Proposal:
-    """Without missing values these are where EM ends, so that none is needed."""
+    """Return a proposal; without missing values its parameters are optimal, so EM is skipped."""
     missing = bool(np.isnan(board.dataset.train.values).any())
     iterations = FEW if missing or entry.count > 1 else 0
     optimizer = Em(max_iterations=iterations, stop=None)
@@ -65,5 +66,5 @@ def _proposal(board: Board, entry: Component, what: str, gain: float, edges: flo
 
 
 def single() -> Component:
-    """One tree, without chance."""
+    """Return one tree, without randomness."""
     return Component(learner=ChowLiu())

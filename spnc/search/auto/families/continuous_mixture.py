@@ -1,4 +1,4 @@
-"""Continuous mixtures of Chow-Liu trees: the best densities known, where there is time for them.
+"""Continuous mixtures of Chow-Liu trees: the best densities, where there is time for them.
 
 1. A small mixture that takes little of the time. What a step takes is measured on the spot, since
    it does not depend on the rows: two sizes, a few steps of each.
@@ -22,24 +22,25 @@ from typing import Any
 
 import numpy as np
 
-from spnc.learners.continuous_mixture.fit import measured_step
-from spnc.learners.continuous_mixture.learner import FIRST_PART, ContinuousMixture
+from spnc.learners.continuous_mixture.learner import FIRST_FIT_DIVISOR, ContinuousMixture
+from spnc.learners.continuous_mixture.mixture_fit import measured_step
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import MOST_EDGES, Board, Proposal, Tried, best_of, ladder, level
+from spnc.search.auto.board import MOST_EDGES, Board, ladder
 from spnc.search.auto.costs import PACE_GUESS, SETUP_GUESS
+from spnc.search.auto.proposal import FinishedTry, Proposal, best_of, level
 from spnc.spec.recipe import Component, Recipe
 from spnc.training.optimizers.em import Em
 
 NAME = "continuous-mixture"
-FIRST_SHARE = 0.15  # of the time that is left, for the small mixture, and
-FIRST_SECONDS = 40.0  # at the most
-FIRST_GAIN = 0.5  # what may be hoped of it, of all that the best has gained so far; or
-FIRST_SCALE = 0.1  # of this share of the first tree's log-likelihood, if that is more
-TRYING_SHARE = 1 / 3  # of the budget, before the largest that fits
-LARGEST_SHARE = 0.95  # of the time that is left, for the largest, by a cautious estimate
-LARGEST_GAIN = 0.03  # for each doubling of points times steps
+FIRST_SHARE = 0.15  # of the time left, for the small mixture
+FIRST_SECONDS = 40.0  # upper limit of that time
+FIRST_GAIN = 0.5  # its expected gain, as a share of what the best has gained so far, or of
+FIRST_SCALE = 0.1  # this share of the first tree's log-likelihood, whichever is larger
+TRYING_SHARE = 1 / 3  # of the budget, before the largest mixture that fits is tried
+LARGEST_SHARE = 0.95  # of the time left, for the largest mixture, by a cautious estimate
+LARGEST_GAIN = 0.03  # its expected gain for each doubling of points times steps
 LARGEST = f"{NAME} largest"
-# Points and steps, the most work first; of equals, more points.
+# Points and steps, the most work first; with equal work, more points.
 SIZES = (
     *sorted(
         (
@@ -51,20 +52,20 @@ SIZES = (
     ),
     *((256, 500), (128, 500), (128, 250), (64, 250), (32, 150)),
 )
-# Edges for each point and column: so many for each two states of it and its parent, so many for
-# each state. A binary column has 5.5, one of thirty states 345.
+# Edges per point and column: for each pair of its states and its parent's, and for each state. A
+# binary column has 5.5, a column of thirty states 345.
 PAIR_EDGES, STATE_EDGES = 0.31, 2.1
-MOST_LOGITS = 100_000  # of a tree: the network has a hundred weights for each
-FLOPS = 2e10  # that a core makes in a second, about: to leave alone what would take too long
-MEASURED_SHARE = 0.002  # of the time that is left, for a step that is worth measuring
-SCORE = 1.5e-9  # seconds for an edge and a distinct row, about: to plan and score it once
-MEASURED = (64, 256)  # points
-LEAST_STEP = 1e-6  # seconds, where a clock is too coarse to tell
-SLOWER = 1.3  # than what was measured, in the long run
-TRUSTED = 2.0  # what steps will take is corrected by the last mixture's, by this factor at most
-STEEPER = 1.15  # four times the edges take five times as long to build, check, lower and plan
+MOST_LOGITS = 100_000  # per tree; the network has a hundred weights for each
+FLOPS = 2e10  # of one core, roughly: to skip what would take too long even to measure
+MEASURED_SHARE = 0.002  # of the time left; a step that takes longer is not measured
+SCORE = 1.5e-9  # seconds per edge and distinct row to plan and score a mixture, roughly
+MEASURED = (64, 256)  # the two sizes, in points, whose steps are timed
+LEAST_STEP = 1e-6  # seconds per step where the clock is too coarse to tell
+SLOWER = 1.3  # factor on measured steps: a long fit is slower than a few steps
+TRUSTED = 2.0  # largest factor by which the last mixture's time corrects an estimate
+STEEPER = 1.15  # exponent: four times the edges take five times as long to build and lower
 Scale = tuple[str, Sequence[float], Sequence[tuple[int, float]]]
-# What can be changed, to what, and how far at once with which hope.
+# What can be changed, the values to choose from, and steps along these with their expected gain.
 HOW: tuple[Scale, ...] = (
     ("width", (16, 32, 64, 128, 256), ((1, 0.01), (-1, 0.004))),
     ("decay", (0.03, 0.1, 0.3, 1.0, 3.0), ((1, 0.005), (-1, 0.004))),
@@ -76,11 +77,11 @@ SIZE: tuple[Scale, ...] = (
     ("steps", (60, 150, 250, 500, 1000, 2000, 4000, 8000), ((1, 0.02), (2, 0.03))),
     ("count", (1, 2, 3, 4, 5, 6), ((1, 0.01),)),
 )
-ROWS_PER_TREE = 300.0  # without so many, EM is not asked
-CHEAP = 0.02  # unless an iteration takes less than this share of what the structure does
-MANY_ROWS = 50_000  # distinct ones: an iteration of EM takes too long
+ROWS_PER_TREE = 300.0  # fewer rows per tree than this: no EM,
+CHEAP = 0.02  # unless an iteration takes less than this share of the structure's time
+MANY_ROWS = 50_000  # distinct rows from which on an iteration of EM takes too long
 ITERATIONS, PATIENCE = 200, 2  # of EM, at most
-FEW = 3  # iterations that EM is likely to take
+FEW = 3  # iterations that EM usually takes
 
 
 @FAMILIES.register(NAME)
@@ -89,7 +90,7 @@ class ContinuousMixtures(Options):
     """Continuous mixtures of Chow-Liu trees."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """A small mixture, ways to fit it, the largest that fits; then steps from the best."""
+        """Yield a small mixture, ways to fit it, the largest that fits; steps from the best."""
         if board.columns < 2 or not board.tried or _logits(board) > MOST_LOGITS:
             return
         best = best_of(t for t in board.tried if _learner(t.recipe) is not None)
@@ -108,7 +109,7 @@ class ContinuousMixtures(Options):
 
 
 def _first(board: Board) -> Iterator[Proposal]:
-    """A mixture that takes a small part of the time."""
+    """Yield a mixture that takes a small part of the time."""
     axis = f"{NAME} first"
     if axis in board.given_up:
         return
@@ -124,10 +125,9 @@ def _first(board: Board) -> Iterator[Proposal]:
             return
 
 
-def _largest(board: Board, best: Tried) -> list[Proposal]:
-    """The best mixture in the largest size that fits into the time, if that is any larger."""
-    entry, learner = best.recipe.forest[0], _learner(best.recipe)
-    assert learner is not None
+def _largest(board: Board, best: FinishedTry) -> list[Proposal]:
+    """Return the best mixture in the largest size that fits into the time, if that is larger."""
+    entry, learner = best.recipe.forest[0], _mixture(best.recipe)
     behind = board.behind(best)
     allowed = LARGEST_SHARE * (board.left - board.reserve)
     for points, steps in SIZES:
@@ -139,17 +139,17 @@ def _largest(board: Board, best: Tried) -> list[Proposal]:
         gain = LARGEST_GAIN * math.log2(times) * board.scale() - behind
         made = _proposal(board, recipe, _size(points, steps), LARGEST, gain)
         if best.outcome.kept and not _free(made.recipe):
-            continue  # it has gained by EM: more trees without would lose
+            continue  # the best has gained by EM, and a larger mixture without EM would lose that
         least = board.costs.estimate(made, board.tried).least
         if least <= allowed and made.edges <= MOST_EDGES:
             return [made]
     return []
 
 
-def _from(board: Board, best: Tried, scales: Sequence[Scale]) -> Iterator[Proposal]:
-    """Every step from the best mixture, along these scales, that has not been made before."""
+def _from(board: Board, best: FinishedTry, scales: Sequence[Scale]) -> Iterator[Proposal]:
+    """Yield every step from the best mixture along these scales that was not made before."""
     behind = board.behind(best)
-    known = [t.recipe.forest for t in board.tried]  # a step back leads to one of these
+    known = [t.recipe.forest for t in board.tried]  # do not propose earlier settings again
     for recipe, what, name, share in _steps(best.recipe, scales):
         axis = f"{NAME} {name}"
         if recipe.forest not in known:
@@ -157,9 +157,8 @@ def _from(board: Board, best: Tried, scales: Sequence[Scale]) -> Iterator[Propos
 
 
 def _steps(recipe: Recipe, scales: Sequence[Scale]) -> Iterator[tuple[Recipe, str, str, float]]:
-    """One thing changed: the recipe, what it is, its axis, and what may be hoped of it."""
-    entry, learner = recipe.forest[0], _learner(recipe)
-    assert learner is not None
+    """Yield recipes with one thing changed: with a description, an axis and the expected gain."""
+    entry, learner = recipe.forest[0], _mixture(recipe)
 
     def forest(**changes: Any) -> Recipe:
         return replace(recipe, forest=(replace(entry, **changes),))
@@ -180,9 +179,8 @@ def _steps(recipe: Recipe, scales: Sequence[Scale]) -> Iterator[tuple[Recipe, st
 
 
 def _optimizer(board: Board, recipe: Recipe, seconds: float) -> Em:
-    """EM where it may gain, or where it costs next to nothing beside the structure's seconds."""
-    learner, entry = _learner(recipe), recipe.forest[0]
-    assert learner is not None
+    """Return EM where it may gain, or where it costs little beside the structure's `seconds`."""
+    learner, entry = _mixture(recipe), recipe.forest[0]
     rows = float(board.dataset.train.weights.sum())
     cheap = PACE_GUESS * board.rows * _edges(board, recipe) <= CHEAP * seconds
     few_rows = rows < ROWS_PER_TREE * learner.points * entry.count
@@ -192,7 +190,7 @@ def _optimizer(board: Board, recipe: Recipe, seconds: float) -> Em:
 
 
 def _free(recipe: Recipe) -> bool:
-    """Whether EM comes after the decoder."""
+    """Return whether EM follows the decoder."""
     return isinstance(recipe.optimizer, Em) and recipe.optimizer.max_iterations > 0
 
 
@@ -205,11 +203,19 @@ def _settling(steps: int) -> int:
 
 
 def _learner(recipe: Recipe) -> ContinuousMixture | None:
-    """The learner of a forest of continuous mixtures alone; None of any other."""
+    """Return the learner of a forest of continuous mixtures; None for other forests."""
     if len(recipe.forest) != 1:
         return None
     learner = recipe.forest[0].learner
     return learner if isinstance(learner, ContinuousMixture) else None
+
+
+def _mixture(recipe: Recipe) -> ContinuousMixture:
+    """Return the learner of a forest that is known to be one of continuous mixtures."""
+    learner = _learner(recipe)
+    if learner is None:
+        raise TypeError("this is not a forest of continuous mixtures")
+    return learner
 
 
 def _proposal(board: Board, recipe: Recipe, what: str, axis: str, gain: float) -> Proposal:
@@ -223,7 +229,7 @@ def _proposal(board: Board, recipe: Recipe, what: str, axis: str, gain: float) -
 
 
 def _seconds(board: Board, recipe: Recipe) -> float:
-    """Seconds before the first iteration: by what a step takes here, and by the last mixture."""
+    """Return the seconds before the first iteration, by measured steps and the last mixture."""
     steps, edges = _step_time(board, recipe), _edges(board, recipe)
     own = [t for t in board.tried if t.axis.startswith(NAME)]
     if not own:
@@ -235,29 +241,27 @@ def _seconds(board: Board, recipe: Recipe) -> float:
 
 
 def _step_time(board: Board, recipe: Recipe) -> float:
-    """Seconds for all steps of the decoders."""
-    learner, entry = _learner(recipe), recipe.forest[0]
-    assert learner is not None
-    steps = learner.steps * (1.0 + 1.0 / FIRST_PART) + learner.settling
+    """Return the seconds for all steps of the decoders."""
+    learner, entry = _mixture(recipe), recipe.forest[0]
+    steps = learner.steps * (1.0 + 1.0 / FIRST_FIT_DIVISOR) + learner.settling
     return float(entry.count * steps * SLOWER * _step_seconds(board, learner))
 
 
 def _edges(board: Board, recipe: Recipe) -> float:
-    learner, entry = _learner(recipe), recipe.forest[0]
-    assert learner is not None
+    learner, entry = _mixture(recipe), recipe.forest[0]
     states = np.array([column.states for column in board.dataset.columns], dtype=float)
     each_point = PAIR_EDGES * states.sum() * states.mean() + STATE_EDGES * states.sum()
     return float(entry.count * learner.points * each_point)
 
 
 def _logits(board: Board) -> float:
-    """How many logits a tree has, about: which column is whose parent is not known yet."""
+    """Return roughly how many logits a tree has; the parents of columns are not known yet."""
     states = np.array([column.states for column in board.dataset.columns], dtype=float)
     return float((states - 1.0).sum() * states.mean())
 
 
 def _step_seconds(board: Board, learner: ContinuousMixture) -> float:
-    """What a step of the decoder takes: a straight line through two measured sizes."""
+    """Return the seconds per step of a decoder: a straight line through two measured sizes."""
     rows = min(learner.batch_rows, board.dataset.train.rows)
     operations = 6.0 * _logits(board) * (2 * learner.width + rows) * MEASURED[1]
     if operations / FLOPS > MEASURED_SHARE * board.left:
@@ -267,7 +271,7 @@ def _step_seconds(board: Board, learner: ContinuousMixture) -> float:
         alike = ContinuousMixture(
             points=points, latent=learner.latent, width=learner.width, batch_rows=rows
         )
-        size = alike.plan(steps=1, settling=0)
+        size = alike.settings(steps=1, settling=0)
         if size not in board.measured:
             board.measured[size] = measured_step(board.dataset.columns, size, board.clock)
         found.append(board.measured[size])

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import Board, Proposal
+from spnc.search.auto.board import Board
 from spnc.search.auto.families.hidden_chow_liu import forests
+from spnc.search.auto.proposal import Proposal
 from spnc.spec.recipe import Component
 from spnc.training.optimizers.em import Em
 
 COUNT = 10
-SECONDS = 1e-7  # for each component, row and pair of columns, about
-EDGES = 300  # for each column, about
+SECONDS = 1e-7  # per component, row and pair of columns, roughly
+EDGES = 300  # per column, roughly
 ITERATIONS = 30
 OPENING = 0.01
 AXIS = "extra-spn opening"
@@ -24,10 +25,10 @@ AXIS = "extra-spn opening"
 @FAMILIES.register("extra-spn")
 @dataclass(frozen=True, kw_only=True)
 class ExtraSpns(Options):
-    """Ten of them, once."""
+    """A forest of ten, tried once."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """The forest, when there is something to compare it with."""
+        """Yield the forest, once there is something to compare it with."""
         if board.columns < 2 or len(board.tried) < 3:
             return
         entry = Component(count=COUNT, learner=ExtraSpn(leaves="chow-liu"))

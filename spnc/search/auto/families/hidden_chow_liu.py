@@ -17,31 +17,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spnc.learners.hidden_chow_liu import HiddenChowLiu
+from spnc.learners.hclt import HiddenChowLiu
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import Board, Proposal, Tried, best_of, ladder, level
+from spnc.search.auto.board import Board, ladder
+from spnc.search.auto.proposal import FinishedTry, Proposal, best_of, level
 from spnc.spec.recipe import Component, Recipe
 from spnc.training.optimizers.em import Em
 from spnc.training.optimizers.stepwise_em import StepwiseEm
 
-# On 240,000 distinct rows one pass over mini-batches, 2.3 seconds, comes as far as ten iterations
-# of EM, 9 seconds. On 15,000 rows it is no faster.
+# On 240,000 distinct rows one pass over mini-batches (2.3 seconds) gets as far as ten iterations of
+# EM (9 seconds). On 15,000 rows it is no faster.
 MANY_ROWS = 50_000
 BATCH_ROWS = 5_000
-PASSES = 6  # iterations of EM that a pass is worth
-ITERATIONS = 1_000  # at most; it is left before
+PASSES = 6  # iterations of EM that a pass over mini-batches is worth
+ITERATIONS = 1_000  # upper limit; a try is left before it
 SCOUTS = ((2, 8), (1, 8), (1, 4), (1, 2))  # trees and states
 SCOUT_ITERATIONS = 12
 SCOUT_SHARE = 0.1  # of the budget, at most
 SCOUT_GAIN = 0.05  # of the log-likelihood itself
 FIT_ITERATIONS = 30
-FIT_SHARE = 0.3  # of the time that is left, or
-FIT_SECONDS, FIT_MORE = 20.0, 0.05  # so many seconds and this share of the time that is left
+FIT_SHARE = 0.3  # of the time left, or
+FIT_SECONDS, FIT_MORE = 20.0, 0.05  # these seconds plus this share of the time left
 FIT_TREES = (10, 5, 2, 1)
 FIT_GAIN = 0.15
-# A tree of s states has s^2 weights for each column. What was best on validation rows: 12 states
-# for 15,000 rows, 32 and more for 290,000.
+# A tree of s states has s^2 weights per column. Best on validation rows were 12 states for 15,000
+# rows, and 32 or more for 290,000.
 ROWS_PER_WEIGHT = 110.0
 FIT_STATES = 32  # at most
 STATES = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -50,7 +51,7 @@ SMOOTHING = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 DROPOUT = (0.0, 0.1, 0.2)
 STAY = (0.5, 0.8)
 NOISE = (0.3, 0.5, 0.7)
-FADING = 0.9  # of averaged parameters, where there is dropout
+AVERAGE = 0.9  # decay of the moving average of the parameters, used with dropout
 MOST_SEEDS = 10
 
 
@@ -63,7 +64,7 @@ class HiddenChowLiuForests(Options):
     """Forests of hidden Chow-Liu trees."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """The scout, then the forest that fits, then steps from the best of them."""
+        """Yield a small forest first, then the one that fits, then steps from the best of them."""
         if board.columns < 2 or not board.tried:
             return
         best = best_of(forests(board))
@@ -75,26 +76,25 @@ class HiddenChowLiuForests(Options):
             yield from self._steps(board, best)
 
     def _scout(self, board: Board) -> Iterator[Proposal]:
-        """The largest of a few small forests that takes little of the time."""
+        """Yield the largest of a few small forests that takes little of the time."""
         optimizer, iterations = fitting(board, SCOUT_ITERATIONS), _about(board, SCOUT_ITERATIONS)
         gain = SCOUT_GAIN * abs(level(board.tried[0].outcome))
         for trees, states in SCOUTS:
             recipe = replace(_sized(board.base, trees, states), optimizer=optimizer)
             made = _proposal(board, recipe, _size(trees, states), "scout", gain, iterations)
-            own = replace(made, structure=0.0)  # which is the same whatever the size
+            own = replace(made, structure=0.0)  # the structure costs the same for every size
             cost = board.costs.estimate(own, board.tried).total
             if cost <= SCOUT_SHARE * board.budget or (trees, states) == SCOUTS[-1]:
                 yield made
                 return
 
-    def _fit(self, board: Board, best: Tried) -> Iterator[Proposal]:
-        """The forest that suits the rows and the time; it may be the scout, trained on."""
+    def _fit(self, board: Board, best: FinishedTry) -> Iterator[Proposal]:
+        """Yield the forest that suits rows and time, possibly the scout, trained further."""
         rows = float(board.dataset.train.weights.sum())
         most = min(FIT_STATES, max(STATES[0], (rows / ROWS_PER_WEIGHT) ** 0.5 * 1.2))
         wanted = [int(s) for s in STATES if s <= most][::-1]
         allowed = min(FIT_SHARE * board.left, FIT_SECONDS + FIT_MORE * board.left)
-        scout = learner_of(best.recipe)
-        assert scout is not None
+        scout = _tree_of(best.recipe)
         sizes = [(trees, wanted[0]) for trees in FIT_TREES]
         sizes += [(1, s) for s in wanted[1:] if s > scout.states]
         sizes.append((best.recipe.forest[0].count, scout.states))
@@ -110,11 +110,11 @@ class HiddenChowLiuForests(Options):
                 yield made
                 return
 
-    def _steps(self, board: Board, best: Tried) -> Iterator[Proposal]:
-        """Every step from the best forest that has not failed before."""
+    def _steps(self, board: Board, best: FinishedTry) -> Iterator[Proposal]:
+        """Yield every step from the best forest that has not failed before."""
         behind = board.behind(best)
-        optimizer = best.recipe.optimizer.cut(ITERATIONS)  # a scout may be the best
-        assert optimizer is not None
+        # The best may be a scout, which has fewer iterations.
+        optimizer = best.recipe.optimizer.cut(ITERATIONS) or best.recipe.optimizer
         whole = replace(best.recipe, optimizer=optimizer)
         iterations = max(_about(board, 15), best.outcome.iterations)
         for recipe, what, axis, share in _steps(whole):
@@ -129,7 +129,7 @@ class HiddenChowLiuForests(Options):
 
 
 def fitting(board: Board, iterations: int = ITERATIONS) -> Em | StepwiseEm:
-    """How parameters are fitted, at first: with very many rows, by some of them at a time."""
+    """Return how parameters are fitted at first: with very many rows, in mini-batches."""
     if board.rows < MANY_ROWS:
         return Em(stop=None, max_iterations=iterations)
     most = _about(board, iterations)
@@ -137,7 +137,7 @@ def fitting(board: Board, iterations: int = ITERATIONS) -> Em | StepwiseEm:
 
 
 def _about(board: Board, iterations: int) -> int:
-    """So many iterations of EM, or as many passes over mini-batches as do the same."""
+    """Return the number of iterations, or of passes over mini-batches that do the same work."""
     return iterations if board.rows < MANY_ROWS else max(2, iterations // PASSES)
 
 
@@ -150,40 +150,46 @@ def _size(trees: int, states: int) -> str:
     return f"{trees} trees × {states} states" if trees > 1 else f"a tree × {states} states"
 
 
-def forests(board: Board) -> list[Tried]:
-    """The tries of this family."""
+def forests(board: Board) -> list[FinishedTry]:
+    """Return the tries of this family."""
     return [t for t in board.tried if learner_of(t.recipe) is not None]
 
 
 def learner_of(recipe: Recipe) -> HiddenChowLiu | None:
-    """The learner of a forest of hidden Chow-Liu trees alone; None of any other."""
+    """Return the learner of a forest of hidden Chow-Liu trees; None for other forests."""
     if len(recipe.forest) != 1:
         return None
     learner = recipe.forest[0].learner
     return learner if isinstance(learner, HiddenChowLiu) else None
 
 
+def _tree_of(recipe: Recipe) -> HiddenChowLiu:
+    """Return the learner of a forest that is known to be one of hidden Chow-Liu trees."""
+    learner = learner_of(recipe)
+    if learner is None:
+        raise TypeError("this is not a forest of hidden Chow-Liu trees")
+    return learner
+
+
 def edges_of(columns: int, count: int, states: int) -> float:
-    """About how many edges a forest of hidden Chow-Liu trees has."""
+    """Return roughly how many edges a forest of hidden Chow-Liu trees has."""
     return count * columns * (states * states + 1.5 * states)
 
 
 def _proposal(
     board: Board, recipe: Recipe, what: str, axis: str, gain: float, iterations: int
 ) -> Proposal:
-    learner = learner_of(recipe)
-    assert learner is not None
+    learner = _tree_of(recipe)
     count = recipe.forest[0].count
-    # Every tree counts pairs of columns as the first try's did.
+    # Every tree counts pairs of columns, as the first try did.
     structure = board.tried[0].outcome.structure * count if axis == "scout" else 0.0
     edges = edges_of(board.columns, count, learner.states)
     return Proposal(recipe, what, axis, gain, edges, iterations, structure, family=NAME)
 
 
 def _steps(recipe: Recipe) -> Iterator[tuple[Recipe, str, str, float]]:
-    """One thing changed: the recipe, what it is, its axis, and what may be hoped of it."""
-    entry, learner, optimizer = recipe.forest[0], learner_of(recipe), recipe.optimizer
-    assert learner is not None
+    """Yield recipes with one thing changed: with a description, an axis and the expected gain."""
+    entry, learner, optimizer = recipe.forest[0], _tree_of(recipe), recipe.optimizer
 
     def forest(**changes: Any) -> Recipe:
         return replace(recipe, forest=(replace(entry, **changes),))
@@ -212,7 +218,7 @@ def _steps(recipe: Recipe) -> Iterator[tuple[Recipe, str, str, float]]:
         for step, share in ((1, 0.008), (-1, 0.002)):
             dropout = ladder(DROPOUT, optimizer.dropout, step)
             if dropout is not None:
-                average = FADING if dropout else 0.0
+                average = AVERAGE if dropout else 0.0
                 thinned = replace(optimizer, dropout=dropout, average=average)
                 changed = replace(recipe, optimizer=thinned)
                 yield changed, f"dropout {dropout:g}", f"dropout {step:+}", share

@@ -12,15 +12,16 @@ from dataclasses import dataclass, replace
 from spnc.learners.learn_spn import LearnSpn
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import Board, Proposal, best_of, ladder
+from spnc.search.auto.board import Board, ladder
 from spnc.search.auto.families.hidden_chow_liu import forests
+from spnc.search.auto.proposal import Proposal, best_of
 from spnc.spec.recipe import Component
 from spnc.training.optimizers.em import Em
 
-SECONDS = 4e-7  # for each row and pair of columns, about
+SECONDS = 4e-7  # per row and pair of columns, roughly
 ITERATIONS = 30
-EDGES = 110  # for each column, about
-OPENING = 0.02  # what may be hoped of it, see `Board.hope`
+EDGES = 110  # per column, roughly
+OPENING = 0.02  # expected gain of the first one, see `Board.hope`
 SMALLEST = (10, 20, 50, 100, 200)
 SMOOTHING = (0.1, 0.3, 1.0, 3.0)
 
@@ -31,7 +32,7 @@ class LearnSpns(Options):
     """One LearnSPN, and variations of it as long as it is near the best."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """The opening once there is something to compare it with; then slices and the prior."""
+        """Yield the first one when there is something to compare it with; then variations."""
         if board.columns < 2 or len(board.tried) < 3:
             return
         own = best_of(t for t in board.tried if t.family == self.plugin_name)

@@ -14,9 +14,10 @@ from spnc.residuals import Residual
 from spnc.residuals.best_gain import BestGain
 from spnc.residuals.greedy_bfs import GreedyBfs
 from spnc.residuals.informed import Informed
-from spnc.search.auto import Board, Proposal, components
+from spnc.search.auto.board import Board, components
+from spnc.search.auto.proposal import Proposal
 
-MORE_EDGES = 2.0  # a linked forest has at most so many times the edges
+MORE_EDGES = 2.0  # a linked forest has at most this many times the edges
 MOST_EDGES = 400_000
 HOPE = 0.008
 
@@ -27,7 +28,7 @@ class Links(Options):
     """Each strategy, tried once on a forest; again when that has doubled its size."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """The best forest with links, if it has none."""
+        """Yield the best forest with links, if it has none."""
         best = board.best
         if best is None or best.recipe.residual.draws or components(best.recipe) < 2:
             return

@@ -11,20 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import Board, Proposal
+from spnc.search.auto.board import Board
+from spnc.search.auto.proposal import Proposal
 from spnc.training import OUT_OF_TIME
 
 AXIS = "longer"
-FEWEST = 5  # iterations that are worth the while
+FEWEST = 5  # more iterations that are worth proposing
 
 
 @FAMILIES.register("longer")
 @dataclass(frozen=True, kw_only=True)
 class Longer(Options):
-    """The best try, trained on."""
+    """The best try, trained further."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """As many iterations again as it has had, or as there is time for.
+        """Yield the best try with twice its iterations, or as many as there is time for.
 
         A validation curve that flattens as 1/t gains its present slope times the time so far times
         log 2 in that.
@@ -34,7 +35,7 @@ class Longer(Options):
             return
         since = board.tried[board.tried.index(best) + 1 :]
         if any(t.axis == AXIS for t in since):
-            return  # it was, and that brought nothing
+            return  # training further was tried, and brought nothing
         pace, setup = max(best.outcome.pace, 1e-6), best.outcome.setup
         time = board.left - 2.0 * (setup + board.costs.wrap_up_of(best.outcome))
         before = 0 if board.can_go_on else best.outcome.iterations

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from spnc.registry import FAMILIES, Options
-from spnc.search.auto import Board, Proposal, best_of
+from spnc.search.auto.board import Board
+from spnc.search.auto.proposal import Proposal, best_of
 
 HOPE = 0.005
 LEARNED = ("hclt", "learn-spn", "extra-spn")  # families whose forests have one entry
@@ -18,7 +19,7 @@ class Mixed(Options):
     """Different components make different mistakes."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """The best of each other family, added to the best of all, if that is of one family."""
+        """Yield the best forest with the best of each other family added to it."""
         best = board.best
         if best is None or len(best.recipe.forest) != 1 or best.family not in LEARNED:
             return

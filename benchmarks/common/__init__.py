@@ -1,0 +1,1 @@
+"""Code that several benchmark commands share: data, circuits, trainings, tables."""

@@ -1,0 +1,1 @@
+"""The parts of `benchmarks.speed`: worker processes, comparisons, growth curves, the page."""

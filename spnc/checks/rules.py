@@ -1,0 +1,43 @@
+"""The rules of validity that the checks and the proof share, as predicates.
+
+A check applies a rule node by node and, where it is violated, works out what to tell the user. The
+proof applies all rules in one pass and only needs to know whether any is violated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spnc.data.dataset import Column
+from spnc.graph.nodes import Leaf, Node
+from spnc.leaves import Distribution
+
+
+def has_fitting_children(node: Node, count: int) -> bool:
+    """Return whether a node may have this many children: leaves none, others at least one."""
+    return isinstance(node, Leaf) == (count == 0)
+
+
+def is_over_known_column(leaf: Leaf, columns: Sequence[Column]) -> bool:
+    """Return whether a leaf's column exists."""
+    return 0 <= leaf.variable < len(columns)
+
+
+def models_kind(distribution: Distribution, column: Column) -> bool:
+    """Return whether a distribution can model columns of this kind."""
+    return column.kind in distribution.kinds
+
+
+def is_complete(child_scopes: Sequence[int]) -> bool:
+    """Return whether a sum over children with these scopes is complete: all are the same."""
+    return child_scopes.count(child_scopes[0]) == len(child_scopes)
+
+
+def union_and_overlap(child_scopes: Sequence[int]) -> tuple[int, int]:
+    """Return the union of scopes, and what is in more than one (nothing, if decomposable)."""
+    union = overlap = 0
+    for scope in child_scopes:
+        if union & scope:
+            overlap |= union & scope
+        union |= scope
+    return union, overlap

@@ -1,0 +1,30 @@
+"""Deadlines: work that cannot be cut short checks one now and then, and is given up after it.
+
+Structure learning is such work: half a structure is nothing that a recipe could repeat. Training is
+not: it can end after any iteration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+
+class OutOfTimeError(Exception):
+    """The deadline is over."""
+
+
+class Deadline:
+    """A moment after which work is to be given up; never, unless something else is said."""
+
+    def __init__(self, left: Callable[[], float] = lambda: math.inf, reserve: float = 0.0) -> None:
+        """`left` returns the seconds left of a budget, `reserve` of which are needed afterwards."""
+        self._left, self._reserve = left, reserve
+
+    def check(self) -> None:
+        """Raise `OutOfTimeError` if the deadline is over. Takes next to no time."""
+        if self._left() < self._reserve:
+            raise OutOfTimeError
+
+
+NEVER = Deadline()

@@ -1,0 +1,105 @@
+"""The cells of a text table: how lines are split into cells, and what a cell means."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from io import StringIO
+
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
+)
+WHITESPACE = " "  # stands for any run of spaces and tabs
+_CANDIDATES = (",", ";", "\t", WHITESPACE)
+_SNIFFED_LINES = 20
+
+
+def is_number(cell: str) -> bool:
+    """Whether the text is a decimal number or an infinity. `nan` and `1_000` are not numbers."""
+    return _NUMBER.fullmatch(cell) is not None
+
+
+class CellNumbers(dict[str, float]):
+    """A cache from cell text to number, NaN for a missing value; `bad` collects all other texts."""
+
+    def __init__(self, missing: Sequence[str]) -> None:
+        super().__init__()
+        self.missing = frozenset(m.strip() for m in missing)
+        self.bad: set[str] = set()
+
+    def __missing__(self, cell: str) -> float:
+        text = cell.strip()
+        value = math.nan
+        if text not in self.missing:
+            if is_number(text):
+                value = float(text)
+            else:
+                self.bad.add(cell)
+        self[cell] = value
+        return value
+
+
+def is_header(cells: Sequence[str], missing: Sequence[str]) -> bool:
+    """Whether a first line holds names: at least one cell is neither a number nor missing."""
+    numbers = CellNumbers(missing)
+    for cell in cells:
+        _ = numbers[cell]
+    return bool(numbers.bad)
+
+
+def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
+    """Yield the rows of a text, each with its first line number; a malformed row as its error.
+
+    Blank lines are skipped. A quoted cell may contain delimiters and line ends.
+    """
+    lines: Iterator[str] = StringIO(text, newline="\n")
+    if delimiter == WHITESPACE:
+        lines = (line.strip().replace("\t", " ") for line in lines)
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    while True:
+        begin = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield begin, error
+            continue
+        # A line with one quoted empty cell is a row with a missing value; a blank line is not.
+        if cells and not (len(cells) == 1 and cells[0].isspace()):
+            yield begin, cells
+
+
+def ends_inside_a_cell(text: str, delimiter: str) -> bool:
+    """Whether the text, which ends at a line end, ends inside a quoted cell."""
+    last = deque(records(text, delimiter), maxlen=1)
+    return any(isinstance(row, csv.Error) and is_unfinished(row) for _, row in last)
+
+
+def is_unfinished(error: csv.Error) -> bool:
+    """Whether a row is malformed because a quoted cell never ends."""
+    return "end of data" in str(error)
+
+
+def sniff_delimiter(text: str) -> str:
+    """Return the delimiter that splits most of the first lines into the same number of cells.
+
+    Ties go to the first of comma, semicolon, tab and whitespace. Whitespace must split more than
+    half of the lines alike, since names may contain spaces. A text of one column counts as
+    comma-separated.
+    """
+    start = "".join(list(StringIO(text, newline="\n"))[:_SNIFFED_LINES])
+    best, best_share = ",", 0.0
+    for delimiter in _CANDIDATES:
+        rows = [cells for _, cells in records(start, delimiter)]
+        widths = Counter(len(cells) for cells in rows if isinstance(cells, list))
+        cut = {width: count for width, count in widths.items() if width > 1}
+        share = max(cut.values(), default=0) / max(len(rows), 1)
+        if delimiter == WHITESPACE and share <= 0.5:
+            continue
+        if share > best_share:
+            best, best_share = delimiter, share
+    return best

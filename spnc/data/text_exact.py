@@ -1,0 +1,169 @@
+"""The slow, exact reader of text tables: it reports every problem with its line and column.
+
+`text_tables` uses it for whatever `text_fast` declines.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from spnc.data.file_report import FileReport
+from spnc.data.options import MISSING, Header
+from spnc.data.raw_table import RawTable, default_name
+from spnc.data.text_cells import CellNumbers, is_header, is_unfinished, records
+from spnc.diagnostics import counted, listed
+
+
+def parse_exact(
+    text: str,
+    report: FileReport,
+    *,
+    delimiter: str,
+    header: Header = "auto",
+    missing: Sequence[str] = MISSING,
+) -> RawTable | None:
+    """Return the table in a text, or None if the text holds no table.
+
+    If a problem was reported, the table is not `sound`: it lacks the rows of the wrong width, and
+    cells that are not numbers are missing.
+    """
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    for line, row in records(text, delimiter):
+        if isinstance(row, csv.Error):
+            report.error("E315", f"this row cannot be split into cells: {_why(row)}", line=line)
+        else:
+            lines.append(line)
+            rows.append(row)
+    malformed = report.failed
+    if not rows:
+        if not malformed:
+            report.error_empty()
+        return None
+    names: tuple[str, ...] | None = None
+    looks_named = is_header(rows[0], missing)
+    if header == "yes" or (header == "auto" and looks_named):
+        names = check_names(rows[0], lines[0], report)
+        header_line, lines, rows = lines[0], lines[1:], rows[1:]
+        if not rows:
+            if not malformed:
+                report.error("E306", "the file has a header but no rows", line=header_line)
+            return None
+        if not _header_fits(names, rows, header_line, report):
+            return None
+    lines, rows = _even_rows(lines, rows, names, report)
+    if not rows:
+        return None
+    numbers = CellNumbers(missing)
+    values = np.array([list(map(numbers.__getitem__, row)) for row in rows], dtype=np.float64)
+    table = RawTable(report.file, values, names, lines, sound=not (report.failed or numbers.bad))
+    if numbers.bad:
+        header_hint = looks_named and header == "no"
+        _report_words(rows, table, numbers, report, header_hint=header_hint)
+    return table
+
+
+def check_names(cells: Sequence[str], line: int, report: FileReport) -> tuple[str, ...]:
+    """Return the names in a header, x0, x1, … for empty ones; report names that occur twice."""
+    names = tuple(cell.strip() or default_name(i) for i, cell in enumerate(cells))
+    for name, count in Counter(names).items():
+        if count > 1:
+            places = [i + 1 for i, other in enumerate(names) if other == name]
+            message = f"{count} columns are named `{name}`: columns {listed(places)}"
+            report.error("E313", message, line=line, help="give each column its own name")
+    return names
+
+
+def _why(error: csv.Error) -> str:
+    """Return why the csv module rejected a row, in words about the file."""
+    if is_unfinished(error):
+        return "a quoted cell never ends"
+    if "expected after" in str(error):
+        return "text follows a closing quote"
+    return str(error)
+
+
+def _header_fits(
+    names: tuple[str, ...], rows: list[list[str]], line: int, report: FileReport
+) -> bool:
+    """Report a header whose width differs from that of all rows, which agree with one another."""
+    widths = {len(row) for row in rows}
+    if len(widths) == 1 and widths != {len(names)}:
+        cells = counted(widths.pop(), "cell")
+        message = f"the header names {counted(len(names), 'column')}, but every row has {cells}"
+        report.error("E303", message, line=line, help="name each column once in the header")
+        return False
+    return True
+
+
+def _even_rows(
+    lines: list[int], rows: list[list[str]], names: tuple[str, ...] | None, report: FileReport
+) -> tuple[list[int], list[list[str]]]:
+    """Return the rows of the expected width, and report the others.
+
+    The expected width is that of the header or, without one, that of most rows.
+    """
+    widths = Counter(len(row) for row in rows)
+    expected = len(names) if names is not None else widths.most_common(1)[0][0]
+    if len(widths) == 1:
+        return lines, rows
+    rule = f"the header names {expected}" if names is not None else f"most rows have {expected}"
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != expected:
+            message = f"this row has {counted(len(row), 'cell')}, but {rule}"
+            report.error("E303", message, line=line, help=_ragged_hint(row, expected, names))
+    even = [(line, row) for line, row in zip(lines, rows, strict=True) if len(row) == expected]
+    return [line for line, _ in even], [row for _, row in even]
+
+
+def _ragged_hint(row: list[str], expected: int, names: tuple[str, ...] | None) -> str:
+    """Return advice about a row that is too long or too short."""
+    if len(row) > expected:
+        if len(row) == expected + 1 and not row[-1].strip():
+            return "remove the delimiter at the end of the line"
+        return "a cell that contains the delimiter must be quoted"
+    absent = [f"`{names[i] if names else default_name(i)}`" for i in range(len(row), expected)]
+    return f"no cell for {listed(absent, 4)}; leave a missing cell empty, or write `?`"
+
+
+def _report_words(
+    rows: list[list[str]],
+    table: RawTable,
+    numbers: CellNumbers,
+    report: FileReport,
+    *,
+    header_hint: bool,
+) -> None:
+    """Report text among numbers cell by cell, but a column without any number only once."""
+    names = table.column_names
+    of_words = set()
+    for column, name in enumerate(names):
+        found = [i for i, row in enumerate(rows) if row[column] in numbers.bad]
+        if found and np.isnan(table.values[:, column]).all():
+            of_words.add(column)
+            words = sorted({rows[i][column].strip() for i in found})
+            message = (
+                f"column `{name}` holds words, not numbers: {listed([f'`{w}`' for w in words])}"
+            )
+            codes = ", ".join(f"{word}={code}" for code, word in enumerate(words[:4]))
+            report.error(
+                "E304",
+                message,
+                line=table.line_of(found[0]),
+                notes=(f"the first of {counted(len(found), 'such cell')}",),
+                help=f"spnc reads numbers: write the words as numbers from 0, such as {codes}",
+            )
+    for i, row in enumerate(rows):
+        for column, cell in enumerate(row):
+            if column not in of_words and cell in numbers.bad:
+                hint = "write a number, or a text that marks a missing value"
+                if header_hint and i == 0:
+                    hint = "this line looks like a header, but `header` is `no`"
+                elif "," in cell and cell.strip().replace(",", ".", 1).replace(".", "").isdigit():
+                    hint = "write decimals with a point"
+                message = f"column `{names[column]}` holds `{cell.strip()}`, which is not a number"
+                report.error("E304", message, line=table.line_of(i), help=hint)

@@ -1,0 +1,253 @@
+"""The training loop of a continuous mixture of trees.
+
+The likelihood of a row is an integral over the latent space under a standard normal distribution.
+It is approximated by a mean over points that fill the space evenly (a Sobol sequence), shifted at
+random in each step. That keeps the decoder smooth: no point occurs twice, so none can be made to
+fit a single row.
+
+Then the decoder is fixed and the points *settle*: starting from the unshifted sequence, they move
+and change their weights to maximise the likelihood. A thousand settled points are worth several
+thousand others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from spnc.common.threads import ThreadTeam, thread_count
+from spnc.data.dataset import Column, Table
+from spnc.learners.continuous_mixture.decoder import Adam, Decoder
+from spnc.learners.continuous_mixture.log_linear_tree import Floats32, LogLinearTree
+from spnc.learners.continuous_mixture.objective import Objective, StateCodes, quiet
+
+VALIDATIONS = 40  # how often the mixture is validated during a phase, at most
+MOST_VALIDATION_ROWS = 5000  # a random sample of the distinct rows
+SETTLING_RATE = 0.01  # learning rate of the points and their weights
+MEASURED_STEPS = 4  # the fastest of these counts
+LONG_STEP = 0.1  # seconds: a step that takes longer is measured once
+CUBE_MARGIN = 1e-6  # keeps points off the cube's faces, where the normal quantile is infinite
+
+
+@dataclass(frozen=True)
+class DecoderSettings:
+    """The size of a decoder, and how it is fitted."""
+
+    points: int
+    latent: int  # dimensions of the latent space
+    hidden: tuple[int, ...]  # units of the hidden layers
+    steps: int  # of the decoder
+    settling: int  # steps of the points, afterwards
+    batch_rows: int
+    rate: float  # the initial learning rate; it falls to zero along half a cosine wave
+    decay: float  # weight decay
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Distinct complete rows as whole numbers, and how often each occurs."""
+
+    codes: StateCodes
+    weights: NDArray[np.float64]
+
+    @staticmethod
+    def of(table: Table) -> CodedRows:
+        """Return the distinct rows of a table without missing cells."""
+        distinct = table.distinct()
+        return CodedRows(distinct.values.astype(np.int32), distinct.weights)
+
+    def some(self, most: int, rng: np.random.Generator) -> CodedRows:
+        """Return a random sample of at most `most` rows."""
+        if len(self.codes) <= most:
+            return self
+        chosen = np.sort(rng.choice(len(self.codes), most, replace=False))
+        return CodedRows(self.codes[chosen], self.weights[chosen])
+
+    def batches(self, size: int, rng: np.random.Generator) -> Iterator[tuple[StateCodes, Floats32]]:
+        """Yield mini-batches for ever: distinct rows, with weights that sum to one.
+
+        Each epoch takes the original rows, as often as their weights say, in a new random order.
+        Equal rows within a batch are merged.
+        """
+        ends = np.cumsum(self.weights)
+        count = max(1, round(float(ends[-1])))
+        size = min(size, count)
+        while True:
+            places = (rng.permutation(count) + 0.5) * (ends[-1] / count)
+            order = np.minimum(np.searchsorted(ends, places), len(ends) - 1)
+            for begin in range(0, count - size + 1, size):
+                chosen, times = np.unique(order[begin : begin + size], return_counts=True)
+                yield self.codes[chosen], (times / size).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMixture:
+    """A decoder, and the weighted points that it gives trees for."""
+
+    decoder: Decoder
+    points: Floats32  # [dimension, point]
+    log_weights: Floats32
+
+    def logits(self) -> Floats32:
+        """Return the parameters of all trees, `[logit, point]`."""
+        return self.decoder.forward(self.points)[-1]
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return the points' weights, which sum to one."""
+        raised = np.exp(self.log_weights.astype(np.float64))
+        found: NDArray[np.float64] = raised / raised.sum()
+        return found
+
+    def copy(self) -> TreeMixture:
+        """Return a copy that stays as it is while this mixture changes."""
+        decoder = self.decoder.with_arrays([a.copy() for a in self.decoder.arrays])
+        return TreeMixture(decoder, self.points.copy(), self.log_weights.copy())
+
+
+class MixtureFit:
+    """Fits a decoder and its points to rows; the best step on the `valid` rows is kept."""
+
+    def __init__(
+        self,
+        settings: DecoderSettings,
+        tree: LogLinearTree,
+        rows: CodedRows,
+        valid: CodedRows | None,
+        rng: np.random.Generator,
+        step_taken: Callable[[], None],
+    ) -> None:
+        self._settings, self._rng, self._step_taken = settings, rng, step_taken
+        self._valid = valid.some(MOST_VALIDATION_ROWS, rng) if valid is not None else None
+        self._objective = Objective(tree, ThreadTeam(thread_count(None)))
+        self._batches = rows.batches(settings.batch_rows, rng)
+        self._grid = _grid(settings.points, settings.latent)
+
+    def run(self, plain: Sequence[NDArray[np.float64]]) -> TreeMixture:
+        """Return the fitted mixture.
+
+        All trees start near the tree `plain[column][state of the parent, state]`.
+        """
+        settings = self._settings
+        decoder = Decoder.random(
+            settings.latent, settings.hidden, self._objective.tree.logits_of(plain), self._rng
+        )
+        mixture = TreeMixture(decoder, *_uniform(settings.points, settings.latent))
+        try:
+            mixture = self._best_of(settings.steps, mixture, self._learning(mixture))
+            return self._best_of(settings.settling, mixture, self._settling(mixture))
+        finally:
+            self._objective.team.close()
+
+    def _learning(self, mixture: TreeMixture) -> Callable[[float], None]:
+        """Return the step of the decoder, at newly shifted points each time."""
+        settings, decoder = self._settings, mixture.decoder
+        decays = [settings.decay] * len(decoder.weights) + [0.0] * len(decoder.shifts)
+        adam = Adam(decoder.arrays, decays)
+
+        def step(rate: float) -> None:
+            points = _normal(self._grid + self._rng.random((settings.latent, 1)))
+            found = self._objective.climb(
+                decoder, points, mixture.log_weights, *next(self._batches)
+            )
+            adam.step(found.arrays, rate * settings.rate)
+
+        return step
+
+    def _settling(self, mixture: TreeMixture) -> Callable[[float], None]:
+        """Return the step of the points and their weights."""
+        points, log_weights = mixture.points, mixture.log_weights
+        adam = Adam([points, log_weights], [0.0, 0.0])
+        count = np.float32(self._settings.points)
+
+        def step(rate: float) -> None:
+            found = self._objective.climb(
+                mixture.decoder, points, log_weights, *next(self._batches)
+            )
+            # A point's gradient is proportional to its share of the rows. Scaled by the number of
+            # points, it is large compared with Adam's epsilon.
+            weights = mixture.weights().astype(np.float32)
+            gradients = [found.points * count, (found.shares - weights) * count]
+            adam.step(gradients, rate * SETTLING_RATE)
+
+        return step
+
+    def _best_of(
+        self, steps: int, mixture: TreeMixture, step: Callable[[float], None]
+    ) -> TreeMixture:
+        """Take steps that change the mixture in place, at a rate that falls from one to zero.
+
+        Return the mixture that is best on the validation rows; without any, the last.
+        """
+        best, best_average = mixture.copy(), self._average(mixture)
+        validated = {round(steps * (i + 1) / VALIDATIONS) for i in range(VALIDATIONS)}
+        for number in range(1, steps + 1):
+            step(0.5 * (1.0 + np.cos(np.pi * (number - 1) / steps)))
+            self._step_taken()
+            if self._valid is not None and number in validated:
+                average = self._average(mixture)
+                if average > best_average:
+                    best, best_average = mixture.copy(), average
+        return best if self._valid is not None else mixture
+
+    def _average(self, mixture: TreeMixture) -> float:
+        if self._valid is None:
+            return -np.inf
+        logits, log_weights = mixture.logits(), np.log(mixture.weights()).astype(np.float32)
+        return self._objective.average(logits, log_weights, self._valid.codes, self._valid.weights)
+
+
+def measured_step(
+    columns: Sequence[Column],
+    settings: DecoderSettings,
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
+    """Return the seconds that a step takes on this machine: the least of a few."""
+    rng = np.random.default_rng(0)
+    tree = LogLinearTree.of(columns, list(pairwise(range(len(columns)))))
+    middle = np.zeros(tree.logits, dtype=np.float32)
+    decoder = Decoder.random(settings.latent, settings.hidden, middle, rng)
+    objective = Objective(tree, ThreadTeam(thread_count(None)))
+    codes = rng.integers(tree.states, size=(settings.batch_rows, len(columns)))
+    weights = np.full(settings.batch_rows, 1.0 / settings.batch_rows, dtype=np.float32)
+    adam = Adam(decoder.arrays, [0.0] * len(decoder.arrays))
+    least = np.inf
+    with threadpool_limits(limits=1), quiet():
+        for _ in range(MEASURED_STEPS):
+            began = clock()
+            points = _uniform(settings.points, settings.latent)
+            adam.step(objective.climb(decoder, *points, codes, weights).arrays, 0.0)
+            least = min(least, clock() - began)
+            if least >= LONG_STEP:
+                break
+    objective.team.close()
+    return least
+
+
+def _uniform(points: int, latent: int) -> tuple[Floats32, Floats32]:
+    """Return points that fill the latent space evenly, and their equal log weights."""
+    log_weights = np.full(points, -np.log(points), dtype=np.float32)
+    return _normal(_grid(points, latent)), log_weights
+
+
+def _grid(points: int, latent: int) -> NDArray[np.float64]:
+    """Return the first points of a Sobol sequence in the unit cube, `[dimension, point]`."""
+    from scipy.stats.qmc import Sobol
+
+    exponent = (points - 1).bit_length()
+    found: NDArray[np.float64] = Sobol(latent, scramble=False).random_base2(exponent)[:points].T
+    return found + 0.5 / (1 << exponent)
+
+
+def _normal(cube: NDArray[np.float64]) -> Floats32:
+    """Map points, taken modulo the unit cube, to points of a standard normal distribution."""
+    from scipy.special import ndtri
+
+    inside = np.clip(cube % 1.0, CUBE_MARGIN, 1.0 - CUBE_MARGIN)
+    found: Floats32 = ndtri(inside).astype(np.float32)
+    return found

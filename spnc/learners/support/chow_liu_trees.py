@@ -1,0 +1,128 @@
+"""Chow-Liu trees over slices of data, as parts of a circuit.
+
+For a column i and a state u of its parent column there is one sum over the states x of i, with the
+weights p(x | u). Each state is a product of the indicator leaf for "i is x" and of the columns
+below i, given x. These products are shared by all u, so that an edge of the tree costs as many
+edges of the circuit as there are pairs of states. A column without children is an ordinary leaf
+for every u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from spnc.common.arrays import Floats
+from spnc.data.dataset import Table
+from spnc.data.pairs import PairCounts, mutual_information, pair_counts
+from spnc.graph.nodes import Leaf
+from spnc.learners import LearningTask
+from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
+from spnc.learners.support.leaf_fit import DataSlice, leaf_class
+from spnc.learners.support.trees import maximum_spanning_tree, perturbed
+
+# The model of a slice that is not split further: independent columns, or a Chow-Liu tree.
+SliceModel = Literal["factorised", "chow-liu"]
+
+
+def slice_counts(task: LearningTask, part: DataSlice) -> PairCounts:
+    """Count the pairs of a slice's columns over its rows."""
+    values = task.table.values[np.ix_(part.rows, part.columns)]
+    columns = [task.columns[c] for c in part.columns.tolist()]
+    return pair_counts(columns, Table(values, task.table.weights[part.rows]))
+
+
+def add_slice_model(
+    builder: DeferredBuilder,
+    task: LearningTask,
+    point: AttachPoint | None,
+    part: DataSlice,
+    model: SliceModel,
+) -> None:
+    """Add the model of a slice that is not split further."""
+    if model == "chow-liu":
+        add_chow_liu_tree(builder, task, point, part)
+    else:
+        builder.add_leaves(point, part)
+
+
+def add_chow_liu_tree(
+    builder: DeferredBuilder,
+    task: LearningTask,
+    point: AttachPoint | None,
+    part: DataSlice,
+    *,
+    pairs: PairCounts | None = None,
+    noise: float = 0.0,
+) -> None:
+    """Add a Chow-Liu tree over a slice; `pairs` are its counts, if known already."""
+    if len(part.columns) == 1:
+        builder.add_leaves(point, part)
+        return
+    pairs = pairs if pairs is not None else slice_counts(task, part)
+    information = mutual_information(pairs, task.smoothing.leaves)
+    # The column with the most information about all others: a tree rooted there is less deep.
+    root = int(np.argmax(information.sum(axis=1)))
+    below: list[list[int]] = [[] for _ in part.columns]
+    for parent, child in maximum_spanning_tree(perturbed(information, noise, task.rng), root):
+        below[parent].append(child)
+    _TreeWriter(builder, task, part, pairs, below).add(point, root)
+
+
+class _TreeWriter:
+    """Adds one tree to a circuit, from its root down. Columns are numbered within the slice."""
+
+    def __init__(
+        self,
+        builder: DeferredBuilder,
+        task: LearningTask,
+        part: DataSlice,
+        pairs: PairCounts,
+        below: Sequence[Sequence[int]],
+    ) -> None:
+        self._builder, self._task, self._slice = builder, task, part
+        self._pairs, self._below = pairs, below
+
+    def add(self, point: AttachPoint | None, root: int) -> None:
+        """Add a sum over the root's states, and the other columns, each after its parent."""
+        counts = self._pairs.between(root, root).diagonal().tolist()
+        stack = [(root, [self._builder.add_sum(point, counts)])]
+        while stack:
+            column, points = stack.pop()
+            states = self._add_states(column, points)
+            for child in self._below[column]:
+                given = self._pairs.between(column, child)
+                if self._below[child]:
+                    sums = [
+                        self._builder.add_sum(state, shares)
+                        for state, shares in zip(states, given.tolist(), strict=True)
+                    ]
+                    stack.append((child, sums))
+                else:
+                    self._add_leaves(child, states, given)
+
+    def _add_states(self, column: int, points: list[list[AttachPoint]]) -> list[AttachPoint]:
+        """Add a product for each state of a column, below every sum (`points[sum][state]`)."""
+        builder, variable = self._builder, int(self._slice.columns[column])
+        rows = self._pairs.between(column, column).diagonal().tolist()
+        found = []
+        for state, (first, *others) in enumerate(zip(*points, strict=True)):
+            product = builder.add_product(first, rows[state])
+            for point in others:
+                builder.attach(point, product.parent)
+            builder.add_indicator(product, variable, state)
+            found.append(product)
+        return found
+
+    def _add_leaves(self, column: int, given: list[AttachPoint], counts: Floats) -> None:
+        """Add a column without children: one leaf for each state of its parent."""
+        variable = int(self._slice.columns[column])
+        own = self._task.columns[variable]
+        leaf = leaf_class(own.kind)
+        fallback = np.tile(leaf.uniform(own.states), (len(counts), 1))
+        table = leaf.estimate(counts, self._task.smoothing.leaves, fallback)
+        origin = self._task.builder.origin
+        for point, row, rows in zip(given, table, counts.sum(axis=1).tolist(), strict=True):
+            self._builder.add_leaf(point, Leaf(variable, leaf.from_row(row), rows, origin))

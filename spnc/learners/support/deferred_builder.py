@@ -1,0 +1,120 @@
+"""A component whose structure is recorded first and whose parameters are fitted afterwards.
+
+A learner that splits rows and columns needs no leaf and no weight while it does so. It adds sums,
+products and slices of data to be modelled by leaves. When the structure is complete, the weights of
+all sums and the parameters of all leaves are estimated together, and all nodes are added to the
+forest at once. With thousands of small slices this saves nearly all of the time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spnc.graph.nodes import Leaf, Node, Product, Sum
+from spnc.learners import LearningTask
+from spnc.learners.support.leaf_fit import DataSlice, fit_leaves
+from spnc.leaves import smoothing
+from spnc.leaves.indicator import Indicator
+
+
+class AttachPoint(NamedTuple):
+    """Where a node is to be attached: a parent and, if that is a sum, the weight of the edge."""
+
+    parent: int
+    slot: int | None = None  # index of the weight among those of all sums
+
+
+class DeferredBuilder:
+    """Records a circuit from the root down, and fits and builds it in the end.
+
+    Every method takes the point to attach the new nodes to; None stands for the root. Nodes are
+    numbered in the order in which they are added.
+    """
+
+    def __init__(self, task: LearningTask) -> None:
+        self._task = task
+        self._origin = task.builder.origin
+        self._nodes: list[Node | None] = []  # None: a leaf that is not fitted yet
+        self._edges: list[tuple[int, int, int | None]] = []
+        self._shares: list[float] = []  # rows behind each child of each sum
+        self._starts = [0]  # where each sum's shares begin, and the end of the last
+        self._slices: list[DataSlice] = []
+        self._indicators: dict[tuple[int, int], int] = {}
+        self._root = 0
+
+    def add_product(self, point: AttachPoint | None, rows: float) -> AttachPoint:
+        """Add a product. Return the point for all its children."""
+        return AttachPoint(self._add(point, Product(rows, self._origin)))
+
+    def add_sum(self, point: AttachPoint | None, shares: list[float]) -> list[AttachPoint]:
+        """Add a sum with these numbers of rows behind its children. Return a point per child."""
+        number = self._add(point, Sum(sum(shares), self._origin))
+        slot = len(self._shares)
+        self._shares += shares
+        self._starts.append(len(self._shares))
+        return [AttachPoint(number, s) for s in range(slot, len(self._shares))]
+
+    def add_leaves(self, point: AttachPoint | None, part: DataSlice) -> None:
+        """Add a leaf for each of the slice's columns, below a product if there are several."""
+        first = len(self._nodes)
+        count = len(part.columns)
+        self._slices.append(part)
+        self._nodes += [None] * count
+        if count == 1:
+            self.attach(point, first)
+            return
+        number = self._add(point, Product(part.weight, self._origin))
+        self._edges += [(number, leaf, None) for leaf in range(first, first + count)]
+
+    def add_leaf(self, point: AttachPoint | None, leaf: Leaf) -> None:
+        """Add a leaf that is fitted already."""
+        self._add(point, leaf)
+
+    def add_indicator(self, point: AttachPoint, variable: int, state: int) -> None:
+        """Attach the indicator leaf of a column's state; the circuit has one of each."""
+        number = self._indicators.get((variable, state))
+        if number is not None:
+            self.attach(point, number)
+            return
+        table = self._task.table
+        rows = float(table.weights[table.values[:, variable] == state].sum())
+        leaf = Leaf(variable, Indicator(float(state)), rows, self._origin)
+        self._indicators[variable, state] = self._add(point, leaf)
+
+    def _add(self, point: AttachPoint | None, node: Node) -> int:
+        number = len(self._nodes)
+        self._nodes.append(node)
+        self.attach(point, number)
+        return number
+
+    def attach(self, point: AttachPoint | None, number: int) -> None:
+        """Attach a node that was added before, given by its number, to one more point."""
+        if point is None:
+            self._root = number
+        else:
+            self._edges.append((point.parent, number, point.slot))
+
+    def build(self) -> int:
+        """Fit all weights and leaves, and add the circuit to the forest. Return its root."""
+        task, starts = self._task, np.array(self._starts)
+        counts = np.array(self._shares)
+        uniform = np.repeat(1.0 / np.diff(starts), np.diff(starts))
+        prior = task.smoothing
+        weights = smoothing.smoothed_segments(counts, starts, prior.weights, uniform).tolist()
+        fitted = (
+            fit_leaves(task.columns, task.table, self._slices, prior.leaves)
+            if self._slices
+            else iter(())
+        )
+        leaves = (
+            Leaf(variable, distribution, part.weight, self._origin)
+            for part, found in zip(self._slices, fitted, strict=True)
+            for variable, distribution in zip(part.columns.tolist(), found, strict=True)
+        )
+        first = task.builder.extend(
+            (next(leaves) if node is None else node for node in self._nodes),
+            ((n, c, None if slot is None else weights[slot]) for n, c, slot in self._edges),
+        )
+        return first + self._root

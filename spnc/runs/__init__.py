@@ -1,0 +1,1 @@
+"""Run folders: the files of a training, and what is read back from them."""

@@ -1,0 +1,95 @@
+"""What has to be in order before a run: the data, the lock, every plug-in, the backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from spnc.common.observer import Observer, Stage
+from spnc.data.dataset import Dataset
+from spnc.data.load import is_available, load
+from spnc.diagnostics import Sink
+from spnc.registry import Options, fields_of
+from spnc.runs.lock import check_lock
+from spnc.spec.recipe import Recipe
+
+
+class Purpose(Enum):
+    """What a recipe is prepared for: what may be downloaded, and what has to be in order."""
+
+    TRAIN = "train"  # data may be downloaded; plug-ins and the backend must be usable
+    COMPILE = "compile"  # the same, but nothing is computed on the backend
+    CHECK = "check"  # as to compile, but nothing is downloaded: absent data is not looked at
+    REPORT = "report"  # data and lock alone, and nothing is downloaded
+
+
+def prepare(
+    recipe: Recipe,
+    sink: Sink,
+    observer: Observer | None = None,
+    purpose: Purpose = Purpose.TRAIN,
+    *,
+    default_split: tuple[float, float, float] | None = None,
+) -> Dataset | None:
+    """Load the data and report everything that would end a run before anything is learned.
+
+    That is: the lock, every plug-in's `verify`, validation rows for a search, and the backend.
+    Return None if the data cannot be had. `default_split` is for data without splits of its own.
+    """
+    observer = observer or Observer()
+    offline = purpose in (Purpose.CHECK, Purpose.REPORT)
+    if purpose is Purpose.TRAIN and (trouble := recipe.backend.why_not()) is not None:
+        sink.diagnostics.append(trouble)
+    observer.stage(Stage.DATA)
+    dataset = None
+    if purpose is not Purpose.CHECK or is_available(recipe.data):
+        dataset = load(
+            recipe.data,
+            sink,
+            offline=offline,
+            progress=observer.progress,
+            default_split=default_split,
+        )
+    if dataset is not None:
+        check_lock(recipe, dataset, sink)
+        if recipe.space is not None and "valid" not in dataset.splits:
+            searched = f"searched for: {', '.join(c.name for c in recipe.space.choices)}"
+            report_no_validation_rows(recipe, [searched], sink)
+    if purpose is not Purpose.REPORT:
+        verify_plugins(recipe, dataset, sink)
+    return dataset
+
+
+def verify_plugins(recipe: Recipe, dataset: Dataset | None, sink: Sink) -> None:
+    """Ask every plug-in of a recipe, or of all tries of a search, whether it can be used."""
+    tries = [one.recipe for one in recipe.space.tries] if recipe.space is not None else [recipe]
+    # Most tries have most plug-ins in common.
+    for plugin in dict.fromkeys(p for one in tries for p in _plugins(one)):
+        plugin.verify(dataset, sink)
+
+
+def _plugins(options: Options) -> Iterator[Options]:
+    """Yield every plug-in below these options, such as learners and stopping rules."""
+    for name, declared in fields_of(type(options)).items():
+        value = getattr(options, name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Options):
+                if declared.rule.registry is not None:
+                    yield part
+                yield from _plugins(part)
+
+
+def report_no_validation_rows(
+    recipe: Recipe, notes: list[str], sink: Sink, *, has_splits: bool = False
+) -> None:
+    """Report that there is nothing to choose by (E135). Data with its own splits is not cut."""
+    help_text = "cut some off with `split: [0.8, 0.1, 0.1]`, or name a file with `valid`"
+    if has_splits:
+        help_text = "the data comes with its own splits: put one named `valid` beside them"
+    sink.error(
+        "E135",
+        "the best try is chosen on validation rows, and the data has none",
+        recipe.data.span_of("split"),
+        notes=notes,
+        help=help_text,
+    )

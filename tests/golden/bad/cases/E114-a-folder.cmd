@@ -1,0 +1,1 @@
+spnc eval shared/broken-run shared/weather.csv

@@ -1,0 +1,1 @@
+spnc tarin specs/one.yaml
