@@ -291,7 +291,7 @@ def test_an_exception_in_spnc_itself_is_ours(
     def broken(*_: object) -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr("spnc.learners.chow_liu.draw_tree", broken)
+    monkeypatch.setattr("spnc.learners.chow_liu.ChowLiu.learn", broken)
     assert main(["train", str(spec("chow-liu")), "-o", "run", "--quiet"]) == 70
     assert "This is a bug in spnc" in capsys.readouterr().err
 
