@@ -13,20 +13,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.common.circuits import FALLBACK, SOURCES, circuit, data_of, graph_of, lowered
-from spnc.backends.numba.layout import make_plan
+from spnc.backends.numba.layout import Layout
+from spnc.backends.numba.layout_builder import make_layout
 from spnc.backends.planning import planner
-from spnc.backends.planning.plan import Plan
-from spnc.backends.planning.skeleton import Skeleton
+from spnc.backends.planning.program_index import ProgramIndex
 from spnc.cli.output import table
 from spnc.data.dataset import Dataset, Table
 from spnc.program.program import Program
 
 
-def operations(plan: Plan) -> int:
+def operations(layout: Layout) -> int:
     """Return the operations of an upward pass: one per edge and row, or edge and projection."""
-    cells, nodes = plan.cells, plan.row_nodes
+    cells, nodes = layout.cells, layout.row_nodes
     in_cells = (cells.sizes * np.diff(cells.children.starts)).sum()
-    in_rows = plan.rows * (len(nodes.children.nodes) + len(nodes.cells.nodes))
+    in_rows = layout.rows * (len(nodes.children.nodes) + len(nodes.cells.nodes))
     return int(in_cells + in_rows)
 
 
@@ -34,8 +34,8 @@ def left(program: Program, rows: Table, group_limit: int) -> int:
     """Return the operations of a plan with groups of at most `group_limit` projections."""
     usual, planner.GROUP_LIMIT = planner.GROUP_LIMIT, group_limit
     try:
-        skeleton = Skeleton(program)
-        return operations(make_plan(skeleton, skeleton.encode(rows), rows.weights))
+        index = ProgramIndex(program)
+        return operations(make_layout(index, index.encode(rows), rows.weights))
     finally:
         planner.GROUP_LIMIT = usual
 

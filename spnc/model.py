@@ -30,6 +30,7 @@ from spnc.program.lift import lift
 from spnc.program.lower import lower
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 from spnc.program.score import Score
+from spnc.program.validity import program_problems
 from spnc.queries.pairwise import pair_probabilities
 from spnc.queries.sample import sample
 from spnc.registry import BACKENDS
@@ -284,7 +285,7 @@ def read_model(path: Path, sink: Sink) -> Model | None:
         return None
     try:
         model = _from_parts(about, tensors)
-        problems = list(model.program.problems(model.parameters))
+        problems = list(program_problems(model.program, model.parameters))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         problems = [f"there is no {error}" if isinstance(error, KeyError) else str(error)]
     if problems:

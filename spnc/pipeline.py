@@ -173,7 +173,9 @@ def link_and_lower(
         rng = random_stream(recipe.seed, "residual")
         rows, backend = dataset.distinct["train"], recipe.backend.resolved()
         fit_some = partial(pretrain, forest, rows, recipe.smoothing, backend)
-        task = LinkingTask(forest, dataset, rng, sink, observer.progress, fit_some, deadline)
+        task = LinkingTask(
+            forest, dataset, rng, sink, observer.progress, backend, fit_some, deadline
+        )
         forest = recipe.residual.link(task)
         sink.stop()
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spnc.backends.numba import NumbaBackend
 from spnc.backends.numpy import NumpyBackend
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
@@ -31,6 +32,7 @@ def linking(
         dataset,
         seed,
         lambda iterations: pretrain(forest, rows, Smoothing.of(0.1), NumpyBackend(), iterations),
+        NumbaBackend(),
     )
     return replace(task, sink=sink) if sink is not None else task
 

@@ -1,10 +1,10 @@
-"""Backends: a `Program` opened for computing. The NumPy backend defines what is right."""
+"""Backends: ways to compute with a `Program`. The NumPy backend defines the results."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-from spnc.common.arrays import Floats
+from spnc.common.arrays import Floats, Ints
 from spnc.common.observer import Progress
 from spnc.data.dataset import Table
 from spnc.diagnostics import Diagnostic
@@ -18,22 +18,46 @@ class Engine(Protocol):
     program: Program
 
     def load(self, table: Table, *, once: bool = False) -> Any:
-        """Rows laid out for this engine; made once, used for every pass.
+        """Lay out rows for this engine; the result is used for every pass over them.
 
-        With `once` there will be one pass, and a layout should not cost more than it saves.
+        `once` says that there will be a single pass: the layout should not cost more than it saves.
         """
         ...
 
     def log_likelihood(self, parameters: Parameters, batch: Any) -> Floats:
-        """log p(row) for every row loaded; missing values are marginalised."""
+        """Return log p(row) for every loaded row; missing values are marginalised."""
         ...
 
     def score(self, parameters: Parameters, batch: Any) -> Score:
-        """How well the rows loaded are explained."""
+        """Return how well the loaded rows are explained."""
         ...
 
     def expected_counts(self, parameters: Parameters, batch: Any) -> Counts:
-        """Flows through every edge and leaf, summed over rows by weight; and the score."""
+        """Return flows through sum edges and leaves, summed over weighted rows, and the score."""
+        ...
+
+    def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the value of each of these nodes for each row, `[node, row]`.
+
+        Values are likelihood ratios: a node's probability of the row's cells in its scope, divided
+        by their probability in the reference distribution of the table, in which columns are
+        independent (`spnc.backends.planning.reference_distribution`). So nodes of the same scope
+        compare as their probabilities do, and wide scopes do not underflow. A ratio beyond the
+        range of doubles may come out as zero, infinity or NaN.
+
+        `table` is not loaded first: this is for circuits that are asked once, such as those that
+        residual strategies compare, where a layout would cost more than it saves.
+        """
+        ...
+
+    def node_values_and_flows(
+        self, parameters: Parameters, table: Table, nodes: Ints
+    ) -> tuple[Floats, Floats]:
+        """Return `node_values`, and the flow through each of the nodes for each row.
+
+        The weight of a row enters at the root. Flow may be lost at nodes whose ratio leaves the
+        range of doubles.
+        """
         ...
 
 
@@ -41,20 +65,27 @@ class Backend(Protocol):
     """A way of computing, chosen by name in a spec."""
 
     plugin_name: ClassVar[str]
-    priority: ClassVar[int]  # `auto` takes the available backend with the highest
+    priority: ClassVar[int]  # `auto` takes the backend with the highest of those that can run
 
     def why_not(self) -> Diagnostic | None:
-        """Why it cannot run on this machine; None if it can."""
+        """Return why the backend cannot run on this machine; None if it can."""
+        ...
+
+    def expected_here(self) -> bool:
+        """Whether the machine looks set up for the backend, so that users expect it to be used.
+
+        If `auto` cannot use an expected backend, it says why.
+        """
         ...
 
     def prepare(self, program: Program, progress: Progress) -> None:
-        """Make what is made once per machine, such as compiled code; say how far it is."""
+        """Make what is made once per machine, such as compiled code, and report progress."""
         ...
 
     def open(self, program: Program) -> Engine:
-        """An engine for the program."""
+        """Return an engine for the program."""
         ...
 
     def resolved(self) -> Backend:
-        """The backend that will do the work: itself, or the one that `auto` chose."""
+        """Return the backend that does the work: itself, or the one that `auto` chose."""
         ...

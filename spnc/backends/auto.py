@@ -20,27 +20,41 @@ class Auto(Options):
     priority: ClassVar[int] = -1
 
     def why_not(self) -> Diagnostic | None:
-        """It can always run: it stands for one of the others."""
+        """Return None: some backend can always run."""
         return None
 
+    def expected_here(self) -> bool:
+        """Return True: it needs nothing of its own."""
+        return True
+
     def resolved(self) -> Backend:
-        """The backend of the highest priority that can run, with its default options."""
+        """Return the backend of the highest priority that can run, with its default options."""
+        return self.choose()[0]
+
+    def choose(self) -> tuple[Backend, Diagnostic | None]:
+        """Return the chosen backend, and why an expected one of higher priority cannot run."""
         others: list[Backend] = [b() for name, b in BACKENDS.builtin.items() if name != "auto"]
-        return max((b for b in others if b.why_not() is None), key=lambda b: b.priority)
+        passed_over = None
+        for backend in sorted(others, key=lambda b: b.priority, reverse=True):
+            trouble = backend.why_not()
+            if trouble is None:
+                return backend, passed_over
+            if passed_over is None and backend.expected_here():
+                passed_over = trouble
+        raise RuntimeError("no backend can run")  # the NumPy backend always can
 
     def prepare(self, program: Program, progress: Progress) -> None:
-        """What the chosen backend needs."""
+        """Prepare the chosen backend."""
         self.resolved().prepare(program, progress)
 
     def open(self, program: Program) -> Engine:
-        """An engine of the chosen backend."""
+        """Return an engine of the chosen backend."""
         return self.resolved().open(program)
 
 
 def passed_over(backend: Backend) -> Diagnostic | None:
-    """Why `auto` leaves the GPU out, where there is a driver or CuPy; None if all is as meant."""
-    from spnc.backends.cupy import trouble
+    """Return why `auto` does not use a faster backend that users of this machine would expect.
 
-    if not isinstance(backend, Auto) or not (trouble.is_installed() or trouble.driver_found()):
-        return None
-    return trouble.why_not(0)
+    None if the backend was named by the user, or the fastest expected one is used.
+    """
+    return backend.choose()[1] if isinstance(backend, Auto) else None

@@ -1,8 +1,8 @@
-"""The NumPy backend: the definition of what a program means. Plain, layered, log-domain.
+"""The NumPy backend: plain array operations in the log domain, which define what is correct.
 
-Values and flows are `[node, row]` with rows contiguous. Rows are taken in chunks, so that the
-memory in use does not depend on how many there are. One segment of the program is one handful of
-array operations: gather the children, reduce them per node.
+Values and flows are `[node, row]` with rows contiguous. Rows are taken in chunks, so that memory
+does not grow with their number. Each segment of the program takes a few array operations: gather
+the children, reduce them per node.
 
 Flows follow the EM of the paper on any DAG: the root receives the row's weight; a sum's edge to
 child c receives F(n) · w · S_c / S_n; a product's edge receives F(n); a node's flow is the sum
@@ -17,7 +17,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from spnc.backends.planning.reference_distribution import reference_probabilities
 from spnc.common.arrays import Floats, Ints
+from spnc.common.column_sets import members
 from spnc.common.observer import Progress
 from spnc.data.dataset import Table
 from spnc.diagnostics import Diagnostic
@@ -29,25 +31,29 @@ from spnc.registry import BACKENDS, Options, option
 @BACKENDS.register("numpy")
 @dataclass(frozen=True, kw_only=True)
 class NumpyBackend(Options):
-    """The reference: array operations in the log domain, on one core."""
+    """The definition: array operations in the log domain, on one core."""
 
     priority: ClassVar[int] = 0
 
     chunk_mb: float = option(32.0, "working memory for one chunk of rows, in megabytes", above=0)
 
     def why_not(self) -> Diagnostic | None:
-        """Nothing can keep it from running."""
+        """Return None: it can always run."""
         return None
 
+    def expected_here(self) -> bool:
+        """Return True: NumPy is always installed."""
+        return True
+
     def resolved(self) -> NumpyBackend:
-        """Itself."""
+        """Return itself."""
         return self
 
     def prepare(self, program: Program, progress: Progress) -> None:
-        """Nothing."""
+        """Do nothing: there is nothing to compile."""
 
     def open(self, program: Program) -> NumpyEngine:
-        """An engine for the program."""
+        """Return an engine for the program."""
         return NumpyEngine(program, self.chunk_mb)
 
 
@@ -81,12 +87,12 @@ class NumpyEngine:
         self._by_child = [_ByChild.of(s) for s in program.segments]
 
     def load(self, table: Table, *, once: bool = False) -> Table:
-        """The reference needs no layout of its own."""
+        """Return the table: this engine needs no layout."""
         del once
         return table
 
     def log_likelihood(self, parameters: Parameters, batch: Table) -> Floats:
-        """log p(row) for every row; missing values are marginalised."""
+        """Return log p(row) for every row; missing values are marginalised."""
         log_weights = _log(parameters.weights)
         found = np.empty(batch.rows)
         for rows in self._chunks(batch.rows):
@@ -95,11 +101,11 @@ class NumpyEngine:
         return found
 
     def score(self, parameters: Parameters, batch: Table) -> Score:
-        """How well the rows are explained."""
+        """Return how well the rows are explained."""
         return Score.of(self.log_likelihood(parameters, batch), batch.weights)
 
     def expected_counts(self, parameters: Parameters, batch: Table) -> Counts:
-        """Flows through every edge and leaf, summed over rows by weight; and the score."""
+        """Return flows through sum edges and leaves, summed over weighted rows, and the score."""
         log_weights = _log(parameters.weights)
         weights = np.zeros(self.program.slots)
         tables = [np.zeros((len(t), t.states)) for t in self.program.leaves]
@@ -114,12 +120,44 @@ class NumpyEngine:
                 counts += leaf.kind.statistics(columns[leaf.variables], own, leaf.states)
         return Counts(weights, tuple(tables), Score.of(log_likelihoods, batch.weights))
 
+    def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the likelihood ratios of these nodes, `[node, row]`."""
+        return self._node_values(parameters, table, nodes, with_flows=False)[0]
+
+    def node_values_and_flows(
+        self, parameters: Parameters, table: Table, nodes: Ints
+    ) -> tuple[Floats, Floats]:
+        """Return the likelihood ratios of these nodes, and the flows through them."""
+        return self._node_values(parameters, table, nodes, with_flows=True)
+
+    def _node_values(
+        self, parameters: Parameters, table: Table, nodes: Ints, *, with_flows: bool
+    ) -> tuple[Floats, Floats]:
+        """Return ratios and flows; without `with_flows`, the array of flows has no nodes."""
+        log_weights = _log(parameters.weights)
+        log_reference = _log_reference(self.program, table)
+        all_scopes = self.program.scopes()
+        scopes = [members(all_scopes[n]) for n in nodes.tolist()]
+        ratios = np.empty((len(nodes), table.rows))
+        flows = np.empty((len(nodes) if with_flows else 0, table.rows))
+        for rows in self._chunks(table.rows):
+            columns = np.ascontiguousarray(table.values[rows].T)
+            values = self._forward(parameters, log_weights, columns)
+            for i, (n, scope) in enumerate(zip(nodes.tolist(), scopes, strict=True)):
+                ratios[i, rows] = values[n] - log_reference[scope, rows].sum(axis=0)
+            if with_flows:
+                edge_counts = np.zeros(self.program.slots)
+                found = self._backward(log_weights, values, table.weights[rows], edge_counts)
+                flows[:, rows] = found[nodes]
+        with np.errstate(over="ignore"):  # a ratio above the range of doubles is infinite
+            return np.exp(ratios, out=ratios), flows
+
     def _chunks(self, rows: int) -> Iterator[slice]:
         for start in range(0, rows, self.chunk_rows):
             yield slice(start, min(start + self.chunk_rows, rows))
 
     def _forward(self, parameters: Parameters, log_weights: Floats, columns: Floats) -> Floats:
-        """The log value of every node, `[node, row]`, for `columns[column, row]`."""
+        """Return the log value of every node, `[node, row]`, for `columns[column, row]`."""
         values = np.empty((self.program.nodes, columns.shape[1]))
         for leaf, table in zip(self.program.leaves, parameters.tables, strict=True):
             values[leaf.first : leaf.last] = leaf.kind.log_density(table, columns[leaf.variables])
@@ -137,7 +175,7 @@ class NumpyEngine:
     def _backward(
         self, log_weights: Floats, values: Floats, row_weights: Floats, edge_counts: Floats
     ) -> Floats:
-        """The flow of every node, `[node, row]`; adds the flow of sum edges to `edge_counts`."""
+        """Return the flow of every node, `[node, row]`; add that of sum edges to `edge_counts`."""
         flows = np.zeros_like(values)
         root = self.program.root
         flows[root] = np.where(values[root] > -np.inf, row_weights, 0.0)
@@ -146,7 +184,7 @@ class NumpyEngine:
             edge_flows = flows[by_child.parents]
             if segment.is_sum:
                 own = values[segment.first : segment.last]
-                # An impossible node gets no flow: any finite number in place of its -inf will do.
+                # An impossible node has no flow, so any finite number can replace its -inf.
                 finite = np.where(own > -np.inf, own, 0.0)
                 share = values[by_child.children]
                 share += log_weights[segment.slots][by_child.slots, None]
@@ -159,13 +197,22 @@ class NumpyEngine:
         return flows
 
 
+def _log_reference(program: Program, table: Table) -> Floats:
+    """Return the log probability of every cell in the reference distribution, `[column, row]`."""
+    states = np.array([column.states for column in program.columns])
+    missing = np.isnan(table.values)
+    codes = np.where(missing, states, table.values).astype(np.int64).T
+    probabilities = reference_probabilities(codes, states, table.weights)
+    return np.stack([np.log(p)[own] for p, own in zip(probabilities, codes, strict=True)])
+
+
 def _log(weights: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.log(weights)
 
 
 def _logsumexp(terms: Floats, starts: Ints, sizes: Ints) -> Floats:
-    """log Σ exp over runs of rows of `terms`, which is overwritten."""
+    """Return log Σ exp over consecutive rows of `terms`, which is overwritten."""
     top = np.maximum.reduceat(terms, starts, axis=0)
     shift = np.where(top > -np.inf, top, 0.0)
     terms -= np.repeat(shift, sizes, axis=0)

@@ -37,11 +37,11 @@ class ThreadTeam:
     def run(self, bounds: Sequence[int], work: Callable[[int, int, int], None]) -> None:
         """Call work(worker, start, stop) for each pair of neighbouring bounds, in parallel."""
         parts = [(i, a, b) for i, (a, b) in enumerate(pairwise(bounds)) if a < b]
-        waiting = [self._pool.submit(work, *part) for part in parts[1:]] if self._pool else []
-        for part in parts[: 1 if waiting else None]:
+        others = [self._pool.submit(work, *part) for part in parts[1:]] if self._pool else []
+        for part in parts[: 1 if others else None]:
             work(*part)
-        for one in waiting:
-            one.result()
+        for other in others:
+            other.result()
 
     def close(self) -> None:
         """End the threads."""

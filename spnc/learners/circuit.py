@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from spnc import checks
 from spnc.data.dataset import Column, Dataset
@@ -14,6 +15,10 @@ from spnc.graph.nodes import Graph, find_root
 from spnc.learners import LearningTask
 from spnc.model import read_model
 from spnc.registry import LEARNERS, Options, option
+
+# Circuits that `verify` has read, for `learn` to take: a large file is read once.
+_VERIFIED: dict[tuple[Path, int, int], Graph] = {}
+_MOST_VERIFIED = 4
 
 
 @LEARNERS.register("circuit")
@@ -28,7 +33,7 @@ class Circuit(Options):
 
     def learn(self, task: LearningTask) -> int | None:
         """Add a copy of the circuit. Return its root, or None if it does not match the data."""
-        graph = self.read(task.sink)
+        graph = _VERIFIED.pop(self._stamp(), None) or self.read(task.sink)
         if graph is None or not self.fits(graph, task.columns, task.sink):
             return None
         position = {c.name: i for i, c in enumerate(task.columns)}
@@ -39,8 +44,22 @@ class Circuit(Options):
     def verify(self, dataset: Dataset | None, sink: Sink) -> None:
         """Report if the file has no valid circuit, or one over other columns than the data's."""
         graph = self.read(sink)
-        if graph is not None and dataset is not None:
+        if graph is None:
+            return
+        if dataset is not None:
             self.fits(graph, dataset.columns, sink)
+        while len(_VERIFIED) >= _MOST_VERIFIED:
+            _VERIFIED.pop(next(iter(_VERIFIED)))
+        _VERIFIED[self._stamp()] = graph
+
+    def _stamp(self) -> tuple[Path, int, int]:
+        """Return what changes when the file does."""
+        path = self.base("file") / self.file
+        try:
+            about = path.stat()
+        except OSError:
+            return path, 0, 0
+        return path.resolve(), about.st_mtime_ns, about.st_size
 
     def read(self, sink: Sink) -> Graph | None:
         """Return the circuit in the file, or None after reporting why it is not valid."""

@@ -10,45 +10,39 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.data.dataset import Column, ColumnKind
 from spnc.leaves import smoothing
+from spnc.leaves.finite import FiniteLeaf
 from spnc.registry import LEAVES
 
 
 @LEAVES.register("bernoulli")
 @dataclass(frozen=True, slots=True)
-class Bernoulli:
+class Bernoulli(FiniteLeaf):
     """`bernoulli(p)`: the probability of a 1 in a binary column."""
 
     p: float
 
-    plugin_name: ClassVar[str]
     kinds: ClassVar[tuple[ColumnKind, ...]] = ("binary",)
-    arity: ClassVar[int | None] = 1
 
     @property
     def row(self) -> tuple[float, ...]:
-        """The parameters, as a row of a table and as the circuit language writes them."""
+        """The probability of a 1."""
         return (self.p,)
 
     @classmethod
     def from_row(cls, row: Floats) -> Bernoulli:
-        """The leaf with a table's row of parameters."""
+        """Return the leaf with a table's row of parameters."""
         return cls(float(row[0]))
 
     def problems(self, column: Column) -> list[str]:
-        """What is wrong with the parameters; empty if nothing."""
+        """List what is wrong with p."""
         del column
         return [] if 0.0 <= self.p <= 1.0 else [f"p = {self.p:g} is not between 0 and 1"]
 
     @staticmethod
     def uniform(states: int) -> tuple[float, ...]:
-        """The row of parameters that knows nothing."""
+        """Both states are equally likely."""
         del states
         return (0.5,)
-
-    @staticmethod
-    def free_parameters(states: int) -> int:
-        """The one probability."""
-        return states - 1
 
     @staticmethod
     def is_valid(table: Floats, states: int) -> bool:
@@ -57,35 +51,23 @@ class Bernoulli:
 
     @staticmethod
     def probabilities(table: Floats, states: int) -> Floats:
-        """The probabilities of 0 and 1, `[leaf, state]`."""
+        """Return the probabilities of 0 and 1, `[leaf, state]`."""
         del states
         return np.concatenate([1.0 - table, table], axis=1)
 
     @staticmethod
     def from_probabilities(probabilities: Floats, table: Floats) -> Floats:
-        """The probabilities of 1."""
+        """Return the probabilities of 1."""
         del table
         return probabilities[:, 1:]
 
     @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
-        """Zero where the value is missing."""
+        """Return log p(value), `[leaf, row]`; zero where the value is missing."""
         p = table[:, :1]
         with np.errstate(divide="ignore"):
             log_one, log_zero = np.log(p), np.log1p(-p)
         return np.where(values == 1.0, log_one, np.where(values == 0.0, log_zero, 0.0))
-
-    @staticmethod
-    def statistics(values: Floats, flows: Floats, states: int) -> Floats:
-        """The expected numbers of zeros and of ones."""
-        del states
-        return np.stack([(flows * (values == v)).sum(axis=1) for v in (0.0, 1.0)], axis=1)
-
-    @staticmethod
-    def estimate(statistics: Floats, alpha: float, table: Floats) -> Floats:
-        """The share of ones."""
-        both = np.concatenate([1.0 - table, table], axis=1)
-        return smoothing.smoothed(statistics, alpha, both)[:, 1:]
 
     @staticmethod
     def log_prior(table: Floats, alpha: float) -> float:

@@ -8,34 +8,33 @@ from typing import ClassVar
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column, ColumnKind
+from spnc.data.dataset import Column
 from spnc.leaves import smoothing
+from spnc.leaves.finite import FiniteLeaf
 from spnc.registry import LEAVES
 
 
 @LEAVES.register("categorical")
 @dataclass(frozen=True, slots=True)
-class Categorical:
+class Categorical(FiniteLeaf):
     """`categorical(p0, p1, …)`: the probabilities of the codes 0, 1, … of a column."""
 
     p: tuple[float, ...]
 
-    plugin_name: ClassVar[str]
-    kinds: ClassVar[tuple[ColumnKind, ...]] = ("categorical", "binary")
     arity: ClassVar[int | None] = None
 
     @property
     def row(self) -> tuple[float, ...]:
-        """The parameters, as a row of a table and as the circuit language writes them."""
+        """The probabilities of all codes."""
         return self.p
 
     @classmethod
     def from_row(cls, row: Floats) -> Categorical:
-        """The leaf with a table's row of parameters."""
+        """Return the leaf with a table's row of parameters."""
         return cls(tuple(float(x) for x in row))
 
     def problems(self, column: Column) -> list[str]:
-        """What is wrong with the parameters; empty if nothing."""
+        """List what is wrong with the probabilities for a leaf over this column."""
         found = [
             f"the probability {x:g} of code {code} is not between 0 and 1"
             for code, x in enumerate(self.p)
@@ -49,17 +48,12 @@ class Categorical:
 
     @staticmethod
     def uniform(states: int) -> tuple[float, ...]:
-        """The row of parameters that knows nothing."""
+        """All states are equally likely."""
         return (1.0 / states,) * states
 
     @staticmethod
-    def free_parameters(states: int) -> int:
-        """All probabilities but one, since they add up to one."""
-        return states - 1
-
-    @staticmethod
     def is_valid(table: Floats, states: int) -> bool:
-        """Whether a table holds probabilities that add up to one, for so many states."""
+        """Whether a table holds, for every leaf, as many probabilities as states, summing to 1."""
         return (
             table.shape[1] == states
             and bool(((table >= 0) & (table <= 1)).all())
@@ -68,34 +62,24 @@ class Categorical:
 
     @staticmethod
     def probabilities(table: Floats, states: int) -> Floats:
-        """The table itself: `[leaf, state]`."""
+        """Return the table itself: it is `[leaf, state]`."""
         del states
         return table
 
     @staticmethod
     def from_probabilities(probabilities: Floats, table: Floats) -> Floats:
-        """The probabilities themselves."""
+        """Return the probabilities themselves."""
         del table
         return probabilities
 
     @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
-        """Zero where the value is missing."""
+        """Return log p(value), `[leaf, row]`; zero where the value is missing."""
         missing = np.isnan(values)
         codes = np.where(missing, 0.0, values).astype(np.intp)
         with np.errstate(divide="ignore"):
             found = np.take_along_axis(np.log(table), codes, axis=1)
         return np.where(missing, 0.0, found)
-
-    @staticmethod
-    def statistics(values: Floats, flows: Floats, states: int) -> Floats:
-        """The expected number of each code."""
-        return np.stack([(flows * (values == v)).sum(axis=1) for v in range(states)], axis=1)
-
-    @staticmethod
-    def estimate(statistics: Floats, alpha: float, table: Floats) -> Floats:
-        """The share of each code."""
-        return smoothing.smoothed(statistics, alpha, table)
 
     @staticmethod
     def log_prior(table: Floats, alpha: float) -> float:

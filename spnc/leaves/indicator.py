@@ -1,51 +1,47 @@
-"""The indicator leaf: a column has one state for certain, and training leaves it so.
+"""The indicator leaf: a column has one state for certain, and training does not change that.
 
-Circuits that follow a column's states, such as Chow-Liu trees, stand on these. A Bernoulli leaf
-with p = 1 is not the same: a prior would soften it.
+Circuits that follow a column's states, such as Chow-Liu trees, are built on indicators. A Bernoulli
+leaf with p = 1 is not the same: a prior would soften it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column, ColumnKind
+from spnc.data.dataset import Column
+from spnc.leaves.finite import FiniteLeaf
 from spnc.registry import LEAVES
 
 
 @LEAVES.register("indicator")
 @dataclass(frozen=True, slots=True)
-class Indicator:
+class Indicator(FiniteLeaf):
     """`indicator(s)`: the column is s. Nothing is learned about it."""
 
     state: float
 
-    plugin_name: ClassVar[str]
-    kinds: ClassVar[tuple[ColumnKind, ...]] = ("categorical", "binary")
-    arity: ClassVar[int | None] = 1
-
     @property
     def row(self) -> tuple[float, ...]:
-        """The state, as a row of a table and as the circuit language writes it."""
+        """The state."""
         return (self.state,)
 
     @classmethod
     def from_row(cls, row: Floats) -> Indicator:
-        """The leaf with a table's row of parameters."""
+        """Return the leaf with a table's row of parameters."""
         return cls(float(row[0]))
 
     def problems(self, column: Column) -> list[str]:
-        """What is wrong with the state; empty if nothing."""
+        """List what is wrong with the state for a leaf over this column."""
         if self.state in range(column.states):
             return []
         return [f"{self.state:g} is none of the states 0 … {column.states - 1}"]
 
     @staticmethod
     def uniform(states: int) -> tuple[float, ...]:
-        """There is no indicator that knows nothing: the first state's."""
+        """No indicator is uniform; return the one of the first state."""
         del states
         return (0.0,)
 
@@ -62,29 +58,24 @@ class Indicator:
 
     @staticmethod
     def probabilities(table: Floats, states: int) -> Floats:
-        """One for the state and zero for all others, `[leaf, state]`."""
+        """Return one for the state and zero for all others, `[leaf, state]`."""
         found: Floats = (table == np.arange(states)).astype(np.float64)
         return found
 
     @staticmethod
     def from_probabilities(probabilities: Floats, table: Floats) -> Floats:
-        """The table as it is: there is nothing to learn."""
+        """Return the table unchanged: there is nothing to learn."""
         del probabilities
         return table
 
     @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
-        """Zero where the value is the state or missing, else minus infinity."""
+        """Return zero where the value is the state or missing, else minus infinity."""
         return np.where((values == table) | np.isnan(values), 0.0, -np.inf)
 
-    @staticmethod
-    def statistics(values: Floats, flows: Floats, states: int) -> Floats:
-        """The expected number of each state, as any leaf counts them."""
-        return np.stack([(flows * (values == v)).sum(axis=1) for v in range(states)], axis=1)
-
-    @staticmethod
-    def estimate(statistics: Floats, alpha: float, table: Floats) -> Floats:
-        """The table as it is, whatever was counted."""
+    @classmethod
+    def estimate(cls, statistics: Floats, alpha: float, table: Floats) -> Floats:
+        """Return the table unchanged, whatever was counted."""
         del statistics, alpha
         return table
 

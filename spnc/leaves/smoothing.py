@@ -1,8 +1,8 @@
-"""The one smoothing policy: learners and optimisers turn counts into probabilities here only.
+"""Smoothing: the only place where learners and optimisers turn counts into probabilities.
 
 `smoothing: a` in a spec is a symmetric Dirichlet prior with parameter 1 + a on the weights of
 every sum and on the outcomes of every leaf: `a` pseudo-rows are added to each alternative.
-`smoothing: {weights: a, leaves: b}` has one such number for sums and another for leaves.
+`smoothing: {weights: a, leaves: b}` sets one number for sums and another for leaves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SUM_TOLERANCE = 1e-9  # how far from one a sum of probabilities may be
 
 @dataclass(frozen=True, kw_only=True)
 class Smoothing(Options):
-    """Pseudo-rows added to every alternative; one number stands for both."""
+    """Pseudo-rows added to every alternative; a bare number sets both."""
 
     one_value_for: ClassVar[tuple[str, ...]] = ("weights", "leaves")
 
@@ -30,12 +30,12 @@ class Smoothing(Options):
 
     @classmethod
     def of(cls, alpha: float) -> Smoothing:
-        """The same number for sums and leaves."""
+        """Return smoothing with the same number for sums and leaves."""
         return cls(weights=alpha, leaves=alpha)
 
 
 def smoothed(counts: Floats, alpha: float, fallback: Floats) -> Floats:
-    """Probabilities from counts over the last axis; `fallback` where nothing was counted."""
+    """Return probabilities from counts over the last axis; `fallback` where all counts are zero."""
     total = counts.sum(axis=-1, keepdims=True) + alpha * counts.shape[-1]
     empty = total <= 0.0
     return np.where(empty, fallback, (counts + alpha) / np.where(empty, 1.0, total))
@@ -44,7 +44,7 @@ def smoothed(counts: Floats, alpha: float, fallback: Floats) -> Floats:
 def smoothed_segments(
     counts: Floats, starts: NDArray[np.int64], alpha: float, fallback: Floats
 ) -> Floats:
-    """The same over segments of a flat array: segment i is counts[starts[i]:starts[i+1]]."""
+    """Smooth the segments of a flat array: segment i is counts[starts[i]:starts[i+1]]."""
     if len(counts) == 0:
         return counts
     sizes = np.diff(starts)
@@ -54,7 +54,7 @@ def smoothed_segments(
 
 
 def log_prior(probabilities: Floats, alpha: float) -> float:
-    """The log density of the prior at these probabilities, up to a constant."""
+    """Return the log density of the prior at these probabilities, up to a constant."""
     if alpha == 0.0:
         return 0.0
     with np.errstate(divide="ignore"):

@@ -18,7 +18,7 @@ from spnc.graph.nodes import Graph, Node, Product, Sum, children, edge_arrays, p
 
 
 def merge_sums(graph: Graph) -> Graph:
-    """Σ wᵢ (Σ vⱼ cⱼ) becomes Σ wᵢ vⱼ cⱼ."""
+    """Merge nested sums: Σ wᵢ (Σ vⱼ cⱼ) becomes Σ wᵢ vⱼ cⱼ."""
     node, below, above = payloads(graph), children(graph), parents(graph)
     merged: dict[Hashable, dict[Any, float]] = {}
     gone: list[Hashable] = []
@@ -50,7 +50,7 @@ def merge_sums(graph: Graph) -> Graph:
 
 
 def merge_products(graph: Graph) -> Graph:
-    """A product of products becomes one product."""
+    """Merge nested products into one."""
     node, below, above = payloads(graph), children(graph), parents(graph)
     merged: dict[Hashable, list[Any]] = {}
     gone: list[Hashable] = []

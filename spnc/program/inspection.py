@@ -1,4 +1,4 @@
-"""What a program looks like: its size, its layers from the root's side up, its scopes."""
+"""Facts about a program: its size, its layers, its scopes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spnc.program.program import Program
 
 
 def inspect_program(program: Program) -> dict[str, Any]:
-    """Plain facts: `model` (totals), `layers` (leaves are layer 1) and `scopes` by size."""
+    """Return `model` (totals), `layers` (leaves are layer 1) and `scopes` (by size) as JSON."""
     layer = [1] * program.nodes
     scope = program.scopes()
     kind = ["leaves"] * program.nodes

@@ -12,7 +12,7 @@ from spnc.program.program import Parameters, Program
 
 @gc_paused()
 def lift(program: Program, parameters: Parameters) -> Graph:
-    """A graph with one node per node of the program, under the same numbers."""
+    """Return a graph with one node per node of the program, under the same numbers."""
     builder = Builder(program.columns)
     builder.extend(_nodes(program, parameters), _edges(program, parameters))
     builder.graph.graph["root"] = program.root

@@ -24,7 +24,7 @@ def lower(graph: Graph) -> tuple[Program, Parameters]:
 
 @gc_paused()
 def lower_with_numbers(graph: Graph) -> tuple[Program, Parameters, dict[Hashable, int]]:
-    """The same, and the number that each node of the graph has in the program."""
+    """Lower a graph, and return the number that each of its nodes has in the program as well."""
     columns = graph.graph["columns"]
     node: list[Any] = list(payloads(graph).values())
     edges = edge_arrays(graph)
@@ -66,7 +66,7 @@ def lower_with_numbers(graph: Graph) -> tuple[Program, Parameters, dict[Hashable
 def _tables(
     bottom: Ints, node: Sequence[Any], columns: Sequence[Column]
 ) -> dict[tuple[str, int], Ints]:
-    """The leaves of each distribution and number of states."""
+    """Group the leaves by distribution and number of states."""
     found: dict[tuple[str, int], list[int]] = defaultdict(list)
     for n in bottom.tolist():
         leaf = node[n]
@@ -75,6 +75,6 @@ def _tables(
 
 
 def _edge_weights(graph: Graph) -> Floats:
-    """The weights of all edges, in the graph's order; NaN below products."""
+    """Return the weights of all edges, in the graph's order; NaN below products."""
     below = children(graph).values()
     return np.array([data.get("weight") for e in below for data in e.values()], dtype=np.float64)

@@ -7,7 +7,6 @@ children all lie in earlier segments, so that it can be evaluated at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,10 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from spnc.common.arrays import Floats, Ints
-from spnc.common.wording import with_article
 from spnc.data.dataset import Column
 from spnc.leaves import Distribution
-from spnc.leaves.smoothing import SUM_TOLERANCE
 from spnc.registry import LEAVES
 
 
@@ -68,7 +65,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """All that training changes: sum weights by slot, and one table per leaf table."""
+    """Everything that training changes: sum weights by slot, and one table per leaf table."""
 
     weights: Floats
     tables: tuple[Floats, ...]
@@ -108,7 +105,7 @@ class Program:
         return np.concatenate([*starts, [self.slots]]).astype(np.int64)
 
     def facts(self) -> dict[str, int]:
-        """How large the circuit is, as `metrics.json` and `spnc inspect` say it."""
+        """Return the size of the circuit, as in `metrics.json` and `spnc inspect`."""
         sums = sum(s.last - s.first for s in self.segments if s.is_sum)
         products = sum(s.last - s.first for s in self.segments if not s.is_sum)
         leaf_parameters = sum(len(t) * t.kind.free_parameters(t.states) for t in self.leaves)
@@ -123,9 +120,9 @@ class Program:
         }
 
     def scopes(self) -> list[int]:
-        """The columns below every node, as bit sets."""
+        """Return the columns below every node, as column sets."""
         columns = [1 << variable for variable in range(len(self.columns))]
-        known: dict[int, int] = {}  # wide scopes are large ints: keep one object of each
+        known: dict[int, int] = {}  # wide scopes are large integers: keep only one object of each
         found: list[int] = []
         for table in self.leaves:
             found += [columns[variable] for variable in table.variables.tolist()]
@@ -137,96 +134,3 @@ class Program:
                     scope |= found[child]
                 found.append(known.setdefault(scope, scope))
         return found
-
-    def problems(self, parameters: Parameters) -> Iterator[str]:
-        """What is wrong with the arrays: for files that may have been tampered with."""
-        shape = list(self._shape_problems())
-        yield from shape
-        if not shape:
-            yield from self._validity_problems()
-            yield from self._parameter_problems(parameters)
-
-    def _shape_problems(self) -> Iterator[str]:
-        names = [c.name for c in self.columns]
-        if len(set(names)) < len(names) or any(c.states < 2 for c in self.columns):
-            yield "the columns are not well formed"
-        seen = 0
-        for table in self.leaves:
-            if table.distribution not in LEAVES:
-                yield f"unknown leaf distribution {table.distribution!r}"
-                return
-            if table.first != seen or len(table) == 0 or table.variables.dtype != np.int64:
-                yield "leaf tables are not consecutive"
-                return
-            seen = table.last
-            if not _within(table.variables, 0, len(self.columns)):
-                yield "a leaf names a column that does not exist"
-                return
-            own = {self.columns[v] for v in set(table.variables.tolist())}
-            if any(c.states != table.states or c.kind not in table.kind.kinds for c in own):
-                yield "a leaf does not fit its column"
-        slot = 0
-        for s in self.segments:
-            if s.first != seen or s.last <= s.first or len(s.starts) != s.last - s.first + 1:
-                yield "segments are not consecutive"
-                return
-            if s.children.dtype != np.int64 or s.starts.dtype != np.int64:
-                yield "child lists are not whole numbers"
-                return
-            if s.starts[0] != 0 or s.starts[-1] != len(s.children) or (np.diff(s.starts) < 1).any():
-                yield "child lists are not well formed"
-                return
-            if not _within(s.children, 0, s.first):
-                yield "a node's child does not come before it"
-                return
-            if s.is_sum:
-                if s.first_slot != slot:
-                    yield "weight slots are not consecutive"
-                slot += len(s.children)
-            seen = s.last
-        if not 0 <= self.root < seen:
-            yield "the root does not exist"
-
-    def _validity_problems(self) -> Iterator[str]:
-        scope = self.scopes()
-        for s in self.segments:
-            children, starts = s.children.tolist(), s.starts.tolist()
-            for n, (start, stop) in enumerate(pairwise(starts), s.first):
-                own = [scope[c] for c in children[start:stop]]
-                if s.is_sum and any(one != scope[n] for one in own):
-                    yield f"sum {n} has children with different variables"
-                elif not s.is_sum and sum(map(int.bit_count, own)) > scope[n].bit_count():
-                    yield f"product {n} has children that share variables"
-            parents = np.repeat(np.arange(s.first, s.last), np.diff(s.starts))
-            if len(np.unique(parents * self.nodes + s.children)) < len(s.children):
-                yield "a node has the same child twice"
-        has_parent = np.zeros(self.nodes, dtype=bool)
-        for s in self.segments:
-            has_parent[s.children] = True
-        if has_parent[self.root] or not has_parent[np.arange(self.nodes) != self.root].all():
-            yield "a node is not below the root"
-        if scope[self.root] != (1 << len(self.columns)) - 1:
-            yield "the root does not model every column"
-
-    def _parameter_problems(self, parameters: Parameters) -> Iterator[str]:
-        weights = parameters.weights
-        if weights.shape != (self.slots,) or weights.dtype != np.float64:
-            yield f"{weights.shape} weights for {self.slots} slots"
-        elif not (np.isfinite(weights).all() and (weights >= 0).all()):
-            yield "a weight is negative or not a number"
-        elif self.slots:
-            totals = np.add.reduceat(weights, self.weight_starts[:-1])
-            if (np.abs(totals - 1.0) > SUM_TOLERANCE).any():
-                yield "the weights of a sum do not add up to one"
-        if len(parameters.tables) != len(self.leaves):
-            yield "leaf parameters are missing"
-            return
-        for leaf, table in zip(self.leaves, parameters.tables, strict=True):
-            if table.dtype != np.float64 or table.ndim != 2 or len(table) != len(leaf):
-                yield "a leaf table has the wrong shape"
-            elif not leaf.kind.is_valid(table, leaf.states):
-                yield f"{with_article(leaf.distribution)} leaf has invalid parameters"
-
-
-def _within(values: Ints, low: int, high: int) -> bool:
-    return len(values) == 0 or (int(values.min()) >= low and int(values.max()) < high)

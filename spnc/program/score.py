@@ -1,4 +1,4 @@
-"""What a pass over rows answers: how well they are explained, and the expected counts of EM."""
+"""Results of a pass over rows: how well they are explained, and the expected counts of EM."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from spnc.common.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How well rows are explained. A row of probability zero is counted, never averaged."""
+    """How well rows are explained. Rows of probability zero are counted, but not averaged."""
 
     total: float = 0.0  # summed log-likelihood of the possible rows, by weight
     possible: float = 0.0  # weight of the rows with a positive probability
     impossible: float = 0.0  # weight of the others
 
     def __add__(self, other: Score) -> Score:
-        """The score of both sets of rows together."""
+        """Return the score of both sets of rows together."""
         return Score(
             self.total + other.total,
             self.possible + other.possible,
@@ -37,13 +37,13 @@ class Score:
         return (-self.impossible, self.average if self.possible > 0 else float("-inf"))
 
     def as_json(self, rows: int) -> dict[str, Any]:
-        """The score of so many rows, as `metrics.json` and `spnc eval` say it."""
+        """Return the score of this number of rows, as in `metrics.json` and `spnc eval`."""
         average = self.average if self.possible > 0 else None
         return {"rows": rows, "avg_ll": average, "impossible_rows": int(self.impossible)}
 
     @staticmethod
     def of(log_likelihoods: Floats, weights: Floats) -> Score:
-        """The score of rows from their log-likelihoods and weights."""
+        """Return the score of rows with these log-likelihoods and weights."""
         if np.isnan(log_likelihoods).any():
             raise FloatingPointError("a log-likelihood is not a number")
         possible = log_likelihoods > -np.inf
@@ -54,7 +54,7 @@ class Score:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """The E-step: expected counts for every weight slot and leaf table, and the score."""
+    """The result of an E-step: expected counts by weight slot and leaf table, and the score."""
 
     weights: Floats
     tables: tuple[Floats, ...]

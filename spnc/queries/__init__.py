@@ -1,1 +1,1 @@
-"""Questions that a model answers exactly: one kind of question, one file."""
+"""Exact queries: one kind of question about a model, one file."""

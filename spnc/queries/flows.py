@@ -1,4 +1,4 @@
-"""Where the flow of rows goes: what engines count at the edges of sums, told for every edge."""
+"""Flows through all edges and nodes, from the expected counts of sum edges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spnc.program.score import Counts
 
 
 def edge_flows(program: Program, counts: Counts) -> tuple[Ints, Ints, Floats]:
-    """Parent, child and flow of every edge. A product passes on all that comes to each child."""
+    """Return parent, child and flow of every edge. A product passes its flow to every child."""
     node = np.zeros(program.nodes)
     node[program.root] = counts.score.possible
     nothing = np.zeros(0, dtype=np.int64)
@@ -25,7 +25,7 @@ def edge_flows(program: Program, counts: Counts) -> tuple[Ints, Ints, Floats]:
 
 
 def node_flows(program: Program, counts: Counts) -> Floats:
-    """The flow through every node."""
+    """Return the flow through every node, summed over rows."""
     _, children, flows = edge_flows(program, counts)
     found = np.bincount(children, weights=flows, minlength=program.nodes).astype(np.float64)
     found[program.root] = counts.score.possible

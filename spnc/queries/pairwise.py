@@ -14,7 +14,7 @@ from spnc.data.dataset import PIECE_CELLS, Table
 from spnc.data.pairs import PairCounts
 from spnc.program.program import Parameters
 
-PIECE_ROWS = 1 << 14  # a piece takes less than a second even of large circuits
+PIECE_ROWS = 1 << 14  # queries at once: less than a second even for large circuits
 
 
 def pair_probabilities(
@@ -23,14 +23,14 @@ def pair_probabilities(
     progress: Progress | None = None,
     columns: Sequence[int] | None = None,
 ) -> PairCounts:
-    """p(column i has state a, column j has state b), as the counts of one row of the model.
+    """Return p(column i has state a, column j has state b), as counts that add up to one row.
 
-    With `columns`, only of these, in this order.
+    With `columns`, only for these columns, in this order.
 
-    Only states above 0 are asked for, each one alone and each two of different columns: of
-    binary columns one query per pair in place of four. What has a state 0 in it follows from
-    the sums, with an error of rounding in proportion to the sum: probabilities far below it are
-    not exact in all their digits, which no mutual information can tell.
+    Queries are made only for states above 0, each alone and each two of different columns: for
+    binary columns one query per pair instead of four. Probabilities of a state 0 are differences,
+    with rounding errors relative to the minuend: much smaller ones are not exact in all digits, but
+    too small to matter for mutual information.
     """
     every = engine.program.columns
     asked_for = np.arange(len(every)) if columns is None else np.asarray(columns, dtype=np.int64)
@@ -56,15 +56,15 @@ def pair_probabilities(
 
 
 def _seconds(owners: Ints) -> Ints:
-    """With how many others each state is asked for: itself, and those of later columns."""
+    """Return how many queries start with each state: alone, and with states of later columns."""
     return 1 + len(owners) - np.searchsorted(owners, owners, side="right")
 
 
 def _pairs(owners: Ints, columns: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Which two states are asked for together, in pieces; a state with itself is a marginal.
+    """Yield the pairs of states to query, in pieces; a state with itself is a marginal.
 
-    Those of one first state follow one another, so that in most of the circuit the rows of a
-    piece are alike and an engine can share their values.
+    Pairs with the same first state are consecutive, so that the rows of a piece are equal in most
+    of the circuit and an engine can share their values.
     """
     seconds = _seconds(owners)
     ends = np.cumsum(seconds)
@@ -72,12 +72,12 @@ def _pairs(owners: Ints, columns: int) -> Iterator[tuple[NDArray[np.intp], NDArr
     for begin in range(0, int(ends[-1]), step):
         at = np.arange(begin, min(begin + step, int(ends[-1])))
         first = np.searchsorted(ends, at, side="right")
-        left = ends[first] - at  # of the seconds of this first state: 1 is the last one
+        left = ends[first] - at  # pairs left with this first state, this one included
         yield first, np.where(left == seconds[first], first, len(owners) - left)
 
 
 def _completed(joint: Floats, zeros: Ints) -> Floats:
-    """With the states 0 filled in, given all others and, on the diagonal, their marginals."""
+    """Fill in the states 0, given all others and, on the diagonal, their marginals."""
     alone = joint.diagonal().copy()
     alone[zeros] = 1.0 - np.add.reduceat(alone, zeros)
     joint[:, zeros] = alone[:, None] - np.add.reduceat(joint, zeros, axis=1)

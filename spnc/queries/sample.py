@@ -1,4 +1,4 @@
-"""Rows drawn from a model: from the root down, one child at each sum, one state at each leaf."""
+"""Ancestral sampling: from the root down, one child at each sum, one state at each leaf."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from spnc.program.program import LeafTable, Parameters, Program, Segment
 
 
 def sample(program: Program, parameters: Parameters, rows: int, rng: np.random.Generator) -> Floats:
-    """So many independent rows of the model's distribution, `[row, column]`; no cell is missing.
+    """Draw independent rows from the model's distribution, `[row, column]`; no cell is missing.
 
-    Ancestral sampling, segment by segment and all rows at once: a sum passes a row on to one child
-    with the probability of its weight, a product to all of its children, a leaf draws the state of
-    its column. Children of a product have no column in common, so a row comes to a node once at
-    most. Chances are exact to about 1e-11; what has probability zero is never drawn.
+    All rows go down together, segment by segment: a sum passes a row to one child with the
+    probability of its weight, a product to all of its children, and a leaf draws the state of its
+    column. Children of a product share no columns, so a row reaches a node at most once.
+    Probabilities are exact to about 1e-11; what has probability zero is never drawn.
     """
     values = np.empty((rows, len(program.columns)))
     firsts = np.array([t.first for t in program.leaves] + [s.first for s in program.segments])
-    waiting: list[list[tuple[Ints, Ints]]] = [[] for _ in firsts]  # (node, row) by place
+    # By leaf table and segment: the nodes that were reached, and the rows that reached them.
+    waiting: list[list[tuple[Ints, Ints]]] = [[] for _ in firsts]
 
     def send(nodes: Ints, own: Ints) -> None:
         places = np.searchsorted(firsts, nodes, side="right") - 1
@@ -50,18 +51,18 @@ def sample(program: Program, parameters: Parameters, rows: int, rng: np.random.G
 
 
 def _one_edge(segment: Segment, weights: Floats, sums: Ints, rng: np.random.Generator) -> Ints:
-    """An edge of each of these sums, by the weights."""
+    """Draw an edge of each of these sums, by the weights."""
     ends = np.cumsum(weights)
     before = np.concatenate([[0.0], ends])
     low, high = before[segment.starts[sums]], before[segment.starts[sums + 1]]
-    # Below the end even when rounded, so that the last edge is one that has a weight.
+    # Strictly below the end even after rounding, so that an edge with weight zero is never drawn.
     at = np.minimum(low + rng.random(len(sums)) * (high - low), np.nextafter(high, -np.inf))
     edges: Ints = np.searchsorted(ends, at, side="right")
     return edges
 
 
 def _all_children(segment: Segment, products: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """The children of each of these products, each with the row that goes there."""
+    """Return the children of each of these products, each with the row that goes there."""
     counts = np.diff(segment.starts)[products]
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     children = segment.children[np.repeat(segment.starts[products], counts) + within]
@@ -69,7 +70,7 @@ def _all_children(segment: Segment, products: Ints, rows: Ints) -> tuple[Ints, I
 
 
 def _states(leaf: LeafTable, table: Floats, leaves: Ints, rng: np.random.Generator) -> Ints:
-    """A state of each of these leaves."""
+    """Draw a state of each of these leaves."""
     ends = np.cumsum(leaf.kind.probabilities(table, leaf.states), axis=1)
     ends /= ends[:, -1:]
     drawn: Ints = (rng.random(len(leaves))[:, None] >= ends[leaves, :-1]).sum(axis=1)

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from spnc.backends import Backend
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Progress
 from spnc.data.dataset import Dataset
@@ -24,6 +25,7 @@ class LinkingTask:
     rng: np.random.Generator
     sink: Sink  # for problems and warnings
     progress: Progress
+    backend: Backend  # the recipe's, for judging links
     pretrain: Callable[[int], None]  # runs this many iterations of EM on the forest as it is
     deadline: Deadline = NEVER  # which strategies that take long check as they go
 

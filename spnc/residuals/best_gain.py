@@ -54,7 +54,7 @@ class BestGain(JudgingStrategy):
         if not pairs:
             return receiver.finish()
         rows = judging_rows(task, self.judge, self.judge_rows)
-        judge = LinkJudge(receiver, rows)
+        judge = LinkJudge(receiver, rows, task.backend)
         judge.measure(targets)
         values = np.empty((len(pairs), rows.rows))
         for begin in range(0, len(pairs), _BATCH):

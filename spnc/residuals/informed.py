@@ -53,7 +53,8 @@ class Informed(JudgingStrategy):
         """Return the forest with one more component: a copy that has the links that help."""
         task.pretrain(self.warm_up)
         receiver = self.receiver(task)
-        judge = LinkJudge(receiver, judging_rows(task, self.judge, self.judge_rows))
+        rows = judging_rows(task, self.judge, self.judge_rows)
+        judge = LinkJudge(receiver, rows, task.backend)
         partners = receiver.partners
         for done, root in enumerate(partners):
             task.deadline.check()

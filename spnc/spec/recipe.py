@@ -22,7 +22,7 @@ from spnc.registry import (
 from spnc.residuals import Residual
 from spnc.spec.space import Search, Space
 from spnc.training import Optimizer
-from spnc.training.prune import Prune
+from spnc.training.flow_pruning import Prune
 
 VERSION = 1
 

@@ -20,7 +20,7 @@ from spnc.registry import (
 )
 from spnc.spec.recipe import Component, Lock, Recipe
 from spnc.spec.space import Search
-from spnc.training.prune import Prune
+from spnc.training.flow_pruning import Prune
 
 _HEAD = """# Spec reference
 

@@ -13,7 +13,7 @@ from spnc.data.dataset import Column, Table
 from spnc.graph.nodes import Builder, Graph, find_root
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.program.lift import lift
-from spnc.program.lower import lower
+from spnc.program.lower import lower, lower_with_numbers
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Score
 from spnc.testing.circuits import (
@@ -29,6 +29,7 @@ from spnc.testing.circuits import (
 from spnc.testing.promises import FEW, Promise, expect, expect_close, hold
 
 OpenEngine = Callable[[Program], Engine]
+_NODE_SEEDS = 10  # of circuits whose every node is computed in plain Python
 _WIDE_SEEDS = 15  # of circuits with 3,000 leaves
 _MOST_TREES = 1_000  # induced trees that a circuit may have to be enumerated
 
@@ -181,6 +182,42 @@ def _posterior_counts(
     return edge_counts, leaf_counts
 
 
+def values_of_nodes_compare_as_probabilities_do(open_engine: OpenEngine, seed: int) -> None:
+    """Nodes over the same columns have values in the ratio of their probabilities."""
+    graph = random_circuit(seed, variables=5, depth=4, share=0.5)
+    rows = random_rows(seed, graph.graph["columns"], 12, 0.2)
+    program, parameters, number = lower_with_numbers(graph)
+    names = list(graph)
+    nodes = np.array([number[n] for n in names])
+    values = open_engine(program).node_values(parameters, Table(rows), nodes)
+    first: dict[int, int] = {}  # the first node of every scope
+    scope = program.scopes()
+    wanted = [_probabilities_below(graph, n, rows) for n in names]
+    for i, node in enumerate(nodes.tolist()):
+        j = first.setdefault(scope[node], i)
+        expect_close(values[i] * wanted[j], values[j] * wanted[i], "the ratio of values", rel=1e-9)
+
+
+def _probabilities_below(graph: Graph, node: Hashable, rows: Floats) -> Floats:
+    part = graph.copy()
+    part.graph = {**graph.graph, "root": node}
+    return np.array([probability(part, row) for row in rows])
+
+
+def flows_through_leaves_add_up_to_their_counts(open_engine: OpenEngine, seed: int) -> None:
+    """`node_values_and_flows` and `expected_counts` agree."""
+    rng = np.random.default_rng(seed)
+    program, parameters = lower(random_circuit(seed, variables=5, depth=4, share=0.5))
+    table = Table(random_rows(seed, program.columns, 12, 0.2), rng.random(12) + 0.5)
+    engine = open_engine(program)
+    counts = engine.expected_counts(parameters, engine.load(table))
+    for leaf, own in zip(program.leaves, counts.tables, strict=True):
+        nodes = np.arange(leaf.first, leaf.last)
+        _, flows = engine.node_values_and_flows(parameters, table, nodes)
+        wanted = leaf.kind.statistics(table.values.T[leaf.variables], flows, leaf.states)
+        expect_close(own, wanted, "the counts of leaves", rel=1e-9)
+
+
 def a_table_without_rows_has_no_counts(open_engine: OpenEngine, seed: int) -> None:
     """No rows are no special case."""
     engine, parameters = _opened(open_engine, random_circuit(seed))
@@ -252,6 +289,8 @@ BACKEND_PROMISES = (
     Promise(the_value_is_the_mixture_of_all_induced_trees),
     Promise(a_marginal_equals_summing_out),
     Promise(expected_counts_are_posterior_counts_of_induced_trees),
+    Promise(values_of_nodes_compare_as_probabilities_do, _NODE_SEEDS),
+    Promise(flows_through_leaves_add_up_to_their_counts, _NODE_SEEDS),
     Promise(a_table_without_rows_has_no_counts, FEW),
     Promise(a_repeated_row_counts_like_a_weight),
     Promise(impossible_rows_are_counted_and_carry_no_flow, FEW),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from spnc.backends import Backend
 from spnc.backends.numpy import NumpyBackend
 from spnc.common.arrays import Floats
 from spnc.data.dataset import Column, Dataset, Table
@@ -81,11 +82,15 @@ def small_forest(seed: int, components: int = 3, variables: int = 5) -> tuple[Fo
 
 
 def linking_task(
-    forest: Forest, dataset: Dataset, seed: int, pretrain: Callable[[int], None]
+    forest: Forest,
+    dataset: Dataset,
+    seed: int,
+    pretrain: Callable[[int], None] = lambda _: None,
+    backend: Backend | None = None,
 ) -> LinkingTask:
-    """What a residual strategy is given; `pretrain` fits the forest by so many iterations of EM."""
-    rng = np.random.default_rng(seed)
-    return LinkingTask(forest, dataset, rng, Sink(), lambda *_: None, pretrain)
+    """What a residual strategy is given; nothing is pretrained unless `pretrain` does so."""
+    rng, judge = np.random.default_rng(seed), backend or NumpyBackend()
+    return LinkingTask(forest, dataset, rng, Sink(), lambda *_: None, judge, pretrain)
 
 
 def log_likelihood(graph: Graph, rows: Floats) -> Floats:

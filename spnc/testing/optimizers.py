@@ -9,6 +9,7 @@ from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.lower import lower
 from spnc.program.program import Parameters
+from spnc.program.validity import program_problems
 from spnc.testing.circuits import random_circuit, repeated_rows
 from spnc.testing.promises import Promise, expect, global_random_state, hold
 from spnc.training import FitResult, FitTask, Optimizer, State
@@ -56,7 +57,7 @@ def what_it_keeps_is_valid_and_no_worse(optimizer: Optimizer, seed: int) -> None
     task = _task(seed)
     start = _bits(task.start)
     fitted = _fitted(_short(optimizer), task)
-    problems = list(task.engine.program.problems(fitted.parameters))
+    problems = list(program_problems(task.engine.program, fitted.parameters))
     expect(not problems, f"the parameters are not valid: {problems}")
     expect(_bits(task.start) == start, "it has changed the parameters that it began from")
     history = fitted.history

@@ -37,7 +37,7 @@ def a_linked_forest_is_a_distribution(strategy: Residual, seed: int) -> None:
     sink = Sink()
     strategy.verify(dataset, sink)
     expect(not sink.failed, f"`verify` reported {[d.message for d in sink.diagnostics]}")
-    task = linking_task(forest, dataset, seed, lambda _: None)
+    task = linking_task(forest, dataset, seed)
     graph = add_top_sum(strategy.link(task))
     expect(not task.sink.failed, f"it reported {[d.message for d in task.sink.diagnostics]}")
     expect_valid(graph)
@@ -48,7 +48,7 @@ def the_components_stay_as_they_are(strategy: Residual, seed: int) -> None:
     """Links are drawn from new components, which come after those that were there."""
     forest, dataset = small_forest(seed)
     roots, before = forest.roots, _components(forest, forest.roots)
-    linked = strategy.link(linking_task(forest, dataset, seed, lambda _: None))
+    linked = strategy.link(linking_task(forest, dataset, seed))
     expect(linked.roots[: len(roots)] == roots, "the forest's own components do not come first")
     expect(_components(linked, roots) == before, "it has changed a component")
     expect(strategy.draws or linked.roots == roots, "`draws` is False, but it has added something")
@@ -60,7 +60,7 @@ def the_same_seed_draws_the_same_links(strategy: Residual, seed: int) -> None:
     drawn = []
     for _ in range(2):
         forest, dataset = small_forest(seed)
-        linked = strategy.link(linking_task(forest, dataset, seed, lambda _: None))
+        linked = strategy.link(linking_task(forest, dataset, seed))
         drawn.append((linked.roots, drawing(linked.builder.graph)))
     expect(drawn[0] == drawn[1], "two runs with one seed differ")
     expect(global_random_state() == before, "it used numpy's global random numbers")

@@ -16,7 +16,7 @@ from spnc.common.arrays import Floats
 from spnc.program.program import Parameters
 from spnc.program.score import Counts, Score
 from spnc.training import FitTask, Memory
-from spnc.training.steps import OptimizerSteps
+from spnc.training.optimizer_steps import OptimizerSteps
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from spnc.program.lift import lift
 from spnc.program.lower import lower
 from spnc.program.program import Parameters, Program
 from spnc.training import Enough, FitResult, FitTask, Optimizer, Record, State
-from spnc.training.prune import Prune
+from spnc.training.flow_pruning import Prune
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from spnc.registry import STOPS, Options, choice, option
 from spnc.training import OUT_OF_TIME, FitResult, FitTask, Record, State, StopRule
 from spnc.training.averaging import Averaged
 from spnc.training.m_step import log_prior
-from spnc.training.steps import OptimizerSteps
+from spnc.training.optimizer_steps import OptimizerSteps
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,7 +54,7 @@ def pick(graph: Graph, kind: type, rng: np.random.Generator, children: int = 0) 
 
 
 def moved_leaf(graph: Graph, rng: np.random.Generator) -> set[str]:
-    """A leaf below a node that needs its column now stands over another column."""
+    """Move a leaf to another column, below a node that needs its old column."""
     n = pick(graph, Leaf, rng)
     assume(len(graph.pred[n]) > 0)
     leaf = graph.nodes[n]["node"]
@@ -69,7 +69,7 @@ def moved_leaf(graph: Graph, rng: np.random.Generator) -> set[str]:
 
 
 def overlapping_product(graph: Graph, rng: np.random.Generator) -> set[str]:
-    """A product gains a child over a column that it has already."""
+    """Give a product a second child over the same column."""
     n = pick(graph, Product, rng)
     scope = scopes(graph, children_first(graph))
     same = [
@@ -83,7 +83,7 @@ def overlapping_product(graph: Graph, rng: np.random.Generator) -> set[str]:
 
 
 def dropped_child(graph: Graph, rng: np.random.Generator) -> set[str]:
-    """A product below a sum loses a child, and with it a column."""
+    """Remove a child, and so a column, from a product below a sum."""
     n = pick(graph, Product, rng, children=2)
     child = next(iter(graph.succ[n]))
     graph.remove_edge(n, child)
@@ -91,7 +91,7 @@ def dropped_child(graph: Graph, rng: np.random.Generator) -> set[str]:
 
 
 def bad_weight(graph: Graph, rng: np.random.Generator) -> set[str]:
-    """A weight is negative, infinite, not a number, missing, or simply wrong."""
+    """Make a weight negative, infinite, NaN, missing or wrong."""
     n = pick(graph, Sum, rng)
     child = next(iter(graph.succ[n]))
     bad = [-0.5, float("nan"), float("inf"), 17.0, None][int(rng.integers(5))]
@@ -103,7 +103,7 @@ def bad_weight(graph: Graph, rng: np.random.Generator) -> set[str]:
 
 
 def cycle(graph: Graph, rng: np.random.Generator) -> set[str]:
-    """A node becomes a child of one of its own descendants."""
+    """Make a node a child of one of its own descendants."""
     n = pick(graph, Product, rng)
     inner = [m for m in nx.descendants(graph, n) if not isinstance(graph.nodes[m]["node"], Leaf)]
     assume(bool(inner))
@@ -114,7 +114,7 @@ def cycle(graph: Graph, rng: np.random.Generator) -> set[str]:
 
 
 def bad_parameter(graph: Graph, rng: np.random.Generator) -> set[str]:
-    """A leaf's probability is not one."""
+    """Give a leaf an invalid probability."""
     n = pick(graph, Leaf, rng)
     variable = graph.nodes[n]["node"].variable
     assume(graph.graph["columns"][variable].kind == "binary")
@@ -125,14 +125,14 @@ def bad_parameter(graph: Graph, rng: np.random.Generator) -> set[str]:
 
 
 def unknown_column(graph: Graph, rng: np.random.Generator) -> set[str]:
-    """A leaf stands over a column that is not there."""
+    """Move a leaf to a column that does not exist."""
     n = pick(graph, Leaf, rng)
     graph.nodes[n]["node"] = Leaf(len(graph.graph["columns"]), Bernoulli(0.5))
     return {"E208"}
 
 
 def lost_node(graph: Graph, rng: np.random.Generator) -> set[str]:
-    """A new node hangs nowhere."""
+    """Add a node without a parent."""
     graph.add_node("lost", node=Leaf(0, Bernoulli(0.5)))
     return {"E205"}
 
@@ -170,7 +170,7 @@ def test_independent_mistakes_are_all_reported_in_one_run(seed: int) -> None:
 
 
 def asked_one_by_one(graph: Graph) -> set[str]:
-    """What the checks find when none of them is taken for granted."""
+    """Return what the checks find when the proof is not used."""
     sink = Sink()
     view = View(graph, sink)
     for one in checks.ALL:
@@ -228,7 +228,7 @@ def test_a_check_that_the_proof_does_not_stand_for_is_always_asked(
 
 
 def test_overlap_of_two_inner_children_is_seen_even_if_neither_holds_the_other() -> None:
-    """A check that only compares neighbours, or leaves, would let this pass."""
+    """A check that only compares neighbours, or only leaves, would accept this circuit."""
     builder = Builder([Column("a"), Column("b"), Column("c")])
     a, b1, b2, c = (builder.leaf(v, Bernoulli(0.5)) for v in (0, 1, 1, 2))
     left, right = builder.product([a, b1]), builder.product([b2, c])
@@ -237,7 +237,7 @@ def test_overlap_of_two_inner_children_is_seen_even_if_neither_holds_the_other()
 
 
 def forest_of(columns: int, edges: int) -> Graph:
-    """A valid circuit with at least so many edges."""
+    """Return a valid circuit with at least this many edges."""
     builder = Builder([Column(f"x{i}") for i in range(columns)])
     parts = []
     for _ in range(edges // (columns + 3) + 1):

@@ -1,4 +1,4 @@
-"""Dropout: a thinned circuit is a circuit, its step is EM's, and what is left out stays."""
+"""Dropout: a thinned circuit is valid, its step is that of EM, the rest stays unchanged."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from spnc.data.dataset import Table
 from spnc.graph.nodes import Graph
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters
+from spnc.program.validity import program_problems
 from spnc.training.dropout import Thinned
 from spnc.training.m_step import m_step
 from spnc.training.optimizers.em import Em
@@ -49,7 +50,7 @@ def test_a_circuit_thinned_by_nothing_takes_the_step_of_em(seed: int, alpha: flo
     counts = engine.expected_counts(thinned.parameters, engine.load(table))
     prior = Smoothing.of(alpha)
     found = thinned.m_step(engine.program, start, counts, prior)
-    if alpha == 0.0:  # with a prior, em brings edges of weight zero back, which here are structure
+    if alpha == 0.0:  # with a prior, EM would make zero weights positive, which here are structure
         wanted = m_step(engine.program, start, counts, prior)
         sure = np.repeat(thinned.reached[_sums(engine)], np.diff(engine.program.weight_starts))
         assert found.weights[sure] == pytest.approx(wanted.weights[sure], abs=1e-12)
@@ -67,11 +68,11 @@ def test_what_is_left_out_stays_and_the_rest_climbs(seed: int, share: float, alp
     _, engine, start, table, thinned = thinned_circuit(seed, share)
     program = engine.program
     for parameters in (start, thinned.parameters):
-        assert list(program.problems(parameters)) == []
+        assert list(program_problems(program, parameters)) == []
     loaded = engine.load(table)
     counts = engine.expected_counts(thinned.parameters, loaded)
     found = thinned.m_step(program, start, counts, Smoothing.of(alpha))
-    assert list(program.problems(found)) == []
+    assert list(program_problems(program, found)) == []
     assert found.weights[~thinned.kept] == pytest.approx(start.weights[~thinned.kept], abs=1e-12)
     for leaf, new, old in zip(program.leaves, found.tables, start.tables, strict=True):
         cut_off = ~thinned.reached[leaf.first : leaf.last]

@@ -1,4 +1,4 @@
-"""EM is exact on shared nodes and never makes things worse."""
+"""EM is exact on shared nodes and never lowers the objective."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def shared_leaf_circuit() -> object:
 
 @every_backend
 def test_a_shared_leaf_is_counted_once_per_row(backend: str) -> None:
-    """Worked by hand: b is below both products, so it sees every row once, not twice."""
+    """Computed by hand: b is below both products, so it sees every row once, not twice."""
     rows = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     em = Em(max_iterations=1, stop=None, patience=None)
     found = fit(backend, shared_leaf_circuit(), rows, em, 0.5)
@@ -153,7 +153,7 @@ def test_going_on_from_a_state_gives_the_same_bits(backend: str) -> None:
     whole = fit(backend, graph, rows, em, 0.01, valid=valid, monitor=states.append)
     assert whole.stopped == "patience"
     assert whole.kept_iteration < len(states) - 2
-    # Once before the best iteration, and once after it, when the best must not be forgotten.
+    # Once before the best iteration, and once after it, when the best must be remembered.
     early, late = states[whole.kept_iteration // 2], states[whole.kept_iteration + 2]
     for state in (early, late):
         resumed = fit(backend, graph, rows, em, 0.01, valid=valid, resume=state)

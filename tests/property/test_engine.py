@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spnc.backends.numba import running
+from spnc.backends.numba import executor
 from spnc.backends.numba.engine import Batch, CpuEngine
-from spnc.backends.planning.plan import DENSE
+from spnc.backends.planning.kinds import DENSE
 from spnc.data.dataset import Column, Table
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
@@ -26,7 +26,7 @@ def planned(graph: Graph, table: Table, threads: int = 2) -> tuple[CpuEngine, Pa
     program, parameters = lower(graph)
     engine: CpuEngine = BACKENDS["numba"](threads=threads, plan_rows=0).open(program)
     batch = engine.load(table)
-    assert batch.running is not None
+    assert batch.executor is not None
     return engine, parameters, batch
 
 
@@ -70,9 +70,9 @@ def test_hidden_trees_agree_with_the_reference(states: int, seed: int) -> None:
     graph = hidden_tree(columns, states, seed)
     table = repeated_rows(seed, tuple(columns), 700, 0.05)
     _, _, batch = planned(graph, table)
-    assert batch.running is not None
-    plan = batch.running.plan
-    dense = (plan.cells.kinds == DENSE).sum() + (plan.row_nodes.kinds == DENSE).sum()
+    assert batch.executor is not None
+    layout = batch.executor.layout
+    dense = (layout.cells.kinds == DENSE).sum() + (layout.row_nodes.kinds == DENSE).sum()
     assert dense == (13 if states == 16 else 0)
     agree(graph, table)
 
@@ -88,8 +88,8 @@ def test_threads_and_working_memory_change_no_bit(monkeypatch: pytest.MonkeyPatc
         table = repeated_rows(5, graph.graph["columns"], 3000, 0.1)
         found = []
         for threads, wave_bytes in ((1, 32_000_000), (1, 20_000), (2, 300_000), (8, 20_000)):
-            monkeypatch.setattr(running, "WAVE_BYTES", wave_bytes)
-            monkeypatch.setattr(running, "WORTH_SHARING", 0)
+            monkeypatch.setattr(executor, "WAVE_BYTES", wave_bytes)
+            monkeypatch.setattr(executor, "WORTH_SHARING", 0)
             engine, parameters, batch = planned(graph, table, threads)
             counts = engine.expected_counts(parameters, batch)
             found.append((engine.log_likelihood(parameters, batch), counts))
@@ -188,7 +188,7 @@ def test_a_cell_below_many_gates_collects_in_one_order(monkeypatch: pytest.Monke
     table = Table((rng.random((2900, width)) < 0.5).astype(float), rng.random(2900))
     found = []
     for wave_bytes in (1, 30_000, 60_000, 32_000_000):
-        monkeypatch.setattr(running, "WAVE_BYTES", wave_bytes)
+        monkeypatch.setattr(executor, "WAVE_BYTES", wave_bytes)
         engine, parameters, batch = planned(builder.graph, table)
         found.append(engine.expected_counts(parameters, batch))
     for counts in found[1:]:
@@ -213,8 +213,8 @@ def test_a_dead_component_costs_nothing_and_gets_nothing() -> None:
     agree(builder.graph, table)
     engine, parameters, batch = planned(builder.graph, table)
     engine.expected_counts(parameters, batch)
-    assert batch.running is not None
-    for alive in (batch.running.cells_alive, batch.running.rows_alive):
+    assert batch.executor is not None
+    for alive in (batch.executor.cells_alive, batch.executor.rows_alive):
         assert 0 < alive.sum() < len(alive)
     # All of it comes back when the weight does, and leaves nothing behind when it goes again.
     reference = BACKENDS["numpy"]().open(engine.program)
@@ -260,9 +260,9 @@ def test_wide_products_are_computed_per_distinct_projection() -> None:
     builder.sum(parts, [0.5, 0.5])
     table = Table((rng.random((2000, 40)) < 0.5).astype(float)).distinct()
     _, _, batch = planned(builder.graph, table)
-    assert batch.running is not None
-    plan = batch.running.plan
-    look_ups = len(plan.row_nodes.cells.nodes) * plan.rows
-    inner = plan.cells.sizes * np.diff(plan.cells.children.starts)
+    assert batch.executor is not None
+    layout = batch.executor.layout
+    look_ups = len(layout.row_nodes.cells.nodes) * layout.rows
+    inner = layout.cells.sizes * np.diff(layout.cells.children.starts)
     assert look_ups + inner.sum() < 0.25 * 2000 * 80
     agree(builder.graph, table)

@@ -1,4 +1,4 @@
-"""Marginalising a node and then evaluating it equals leaving its other columns out."""
+"""Evaluating a node's marginal equals evaluating the node with the other columns missing."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ def test_what_was_marginalised_once_is_used_again(seed: int) -> None:
     size = len(graph)
     assert {wanted: marginals.of(graph.graph["root"], wanted) for wanted in made} == made
     assert len(graph) == size
-    # Inside a marginal, what has no other columns is the node itself, and not a copy.
+    # A node whose columns are all wanted is used as it is, not copied.
     full = (1 << 6) - 1
     assert marginals.of(graph.graph["root"], full) == graph.graph["root"]

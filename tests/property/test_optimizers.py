@@ -1,4 +1,4 @@
-"""Every optimiser climbs, agrees with EM where EM stands still, and can be broken off."""
+"""Every optimiser raises the likelihood, keeps EM's fixed points, and can be resumed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters
+from spnc.program.validity import program_problems
 from spnc.registry import OPTIMIZERS
 from spnc.training import FitResult, FitTask, State
 from spnc.training.batches import in_parts
@@ -53,7 +54,7 @@ def fit(
 
 
 def steps(way: str, count: int) -> Iterative:
-    """An optimiser that takes so many steps and no other reason to stop."""
+    """Return an optimiser that stops only after this many steps."""
     return replace(WAYS[way], max_iterations=count, stop=None, patience=None)
 
 
@@ -81,7 +82,7 @@ def test_independent_columns_come_to_their_own_frequencies(way: str, alpha: floa
     engine, start = opened("numpy", graph)
     columns = graph.graph["columns"]
     values = random_rows(5, columns, 60, 0.1)
-    values[:40][values[:40] > 0.0] = 0.0  # mostly zeros: what a prior does can be seen
+    values[:40][values[:40] > 0.0] = 0.0  # mostly zeros, so that the effect of a prior is visible
     table = Table(values)
     found = fit(engine, start, table, steps(way, 150), Smoothing.of(alpha)).parameters
     for leaf, parameters in zip(engine.program.leaves, found.tables, strict=True):
@@ -106,7 +107,7 @@ def test_parts_that_can_be_told_apart_get_their_shares(way: str) -> None:
     assert sorted(found.parameters.weights) == pytest.approx([0.25, 0.75], abs=0.02)
     assert sorted(found.parameters.tables[0][:, 0]) == pytest.approx([0.0, 34 / 40, 1.0], abs=0.02)
     zeros = (sure == 0.0) | (sure == 1.0)
-    assert (found.parameters.tables[0][zeros] == sure[zeros]).all()  # a zero stays one
+    assert (found.parameters.tables[0][zeros] == sure[zeros]).all()  # a zero stays zero
     best = sum(n * np.log(n / 40) for n in (30, 10)) + 34 * np.log(34 / 40) + 6 * np.log(6 / 40)
     assert found.history[-1].train == pytest.approx(best / 40, abs=2e-3)
 
@@ -123,7 +124,7 @@ def test_a_random_circuit_is_improved(way: str, seed: int) -> None:
     best = fit(engine, start, table, steps("em", 25), prior).history[-1].objective
     assert after > before + 0.5 * (best - before)
     assert after == pytest.approx(objective(engine, found.parameters, table, prior))
-    assert list(engine.program.problems(found.parameters)) == []
+    assert list(program_problems(engine.program, found.parameters)) == []
 
 
 # ---- gradients -------------------------------------------------------------------------------
@@ -170,7 +171,7 @@ def test_the_flat_view_loses_nothing(seed: int) -> None:
 @pytest.mark.parametrize("schedule", ["constant", "inverse-sqrt", "cosine"])
 @pytest.mark.parametrize("rule", ["adam", "plain"])
 def test_steps_are_those_of_the_textbook(rule: str, schedule: str) -> None:
-    """Three steps on all rows, worked out with the formulas of Kingma & Ba."""
+    """Three steps on all rows, computed with the formulas of Kingma & Ba."""
     graph = random_circuit(7, variables=5, depth=3)
     engine, start = opened("numpy", graph)
     table = repeated_rows(7, graph.graph["columns"], 60, 0.1)
@@ -206,7 +207,7 @@ def test_steps_are_those_of_the_textbook(rule: str, schedule: str) -> None:
 
 @pytest.mark.parametrize(("rule", "seed"), [("adam", 4), ("plain", 4), ("adam", 5)])
 def test_where_em_stands_still_gradients_are_zero_and_ascent_stays(rule: str, seed: int) -> None:
-    """Adam makes much of the smallest gradients, and comes back when its steps become small."""
+    """Adam amplifies tiny gradients, but returns to the maximum as its steps shrink."""
     graph = random_circuit(seed, variables=5, depth=3, share=0.4)
     engine, start = opened("numba", graph)
     table = repeated_rows(seed, graph.graph["columns"], 60, 0.1)
@@ -313,7 +314,7 @@ def test_the_mean_follows_the_optimiser_which_does_not_follow_the_mean() -> None
         assert (state.memory["own.weights"] == wanted.parameters.weights).all()
         assert flat(state.parameters) == pytest.approx(mean, abs=1e-14)
     assert flat(found.parameters) == pytest.approx(mean, abs=1e-14)
-    assert list(engine.program.problems(found.parameters)) == []
+    assert list(program_problems(engine.program, found.parameters)) == []
 
 
 # ---- mini-batches ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Passes leave the distribution as it is, and do what their names say."""
+"""Passes do not change the distribution, and do what their names say."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_graph_that_need_not_be_kept_becomes_the_result(
 
 
 def test_a_tower_of_sums_becomes_one_with_its_weights_multiplied() -> None:
-    """Also where a sum in the middle is used twice, by two sums that become one."""
+    """Also if a sum in the middle has two parents that are merged into one sum."""
     builder = Builder(random_columns(np.random.default_rng(0), 1, binary_only=True))
     a, b, c, d = (builder.leaf(0, Bernoulli(p)) for p in (0.1, 0.2, 0.3, 0.4))
     shared = builder.sum([a, b], [0.5, 0.5])
@@ -109,7 +109,7 @@ def test_a_tower_of_sums_becomes_one_with_its_weights_multiplied() -> None:
 
 
 def plain_children_first(graph: Graph) -> list[object]:
-    """What `children_first` promises, one node at a time."""
+    """A plain implementation of `children_first`, one node at a time."""
     waiting = {n: len(edges) for n, edges in graph.adjacency()}
     order = [n for n, open_children in waiting.items() if open_children == 0]
     for n in order:

@@ -1,4 +1,4 @@
-"""Linked forests are valid, say what their links say, and leave other components as they were."""
+"""Linked forests are valid, have the expected values, and leave other components unchanged."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def test_every_strategy_that_draws_links_is_tried() -> None:
 
 
 def warmed(task: LinkingTask, strategy: Residual) -> LinkingTask:
-    """The same task, what changes parameters on purpose being done: what is left are links."""
+    """Return the task with pretraining done, so that only links can change the forest."""
     task.pretrain(getattr(strategy, "warm_up", 0))
     return replace(task, pretrain=lambda _: None)
 
 
 def picture(forest: Forest) -> list[Any]:
-    """All that lies below the roots of a forest."""
+    """Return everything below the roots of a forest."""
     graph, found = forest.builder.graph, []
     for root in forest.roots:
         for n in below(graph, root):
@@ -87,7 +87,7 @@ def test_a_linked_forest_is_valid_and_its_components_are_as_before(
     linked = strategy.link(task)
     assert linked.roots[: len(forest.roots)] == forest.roots
     assert picture(Forest(linked.builder, forest.roots)) == before
-    if linked.roots == forest.roots:  # without links there is nothing more
+    if linked.roots == forest.roots:  # without links there is nothing else to test
         assert {"W201", "W202"} & {d.code for d in task.sink.diagnostics}
 
     graph, sink = add_top_sum(linked), Sink()
@@ -136,7 +136,7 @@ def test_a_linked_component_is_the_mixture_that_its_links_describe(
     node, scope = payloads(plain), scopes(plain, children_first(plain))
 
     def value(n: int, row: np.ndarray) -> float:
-        """What the copy's node is by its first children, mixed with each link's node in turn."""
+        """Return a node's value from its original children, mixed with each link in turn."""
         data = plain.succ[n]
         parts = [value(c, row) for c in data]
         kind = type(node[n]).__name__
@@ -169,21 +169,21 @@ def test_links_raise_the_likelihood_by_just_their_gain(seed: int) -> None:
         return
     rng = np.random.default_rng(seed)
     rows = judging_rows(linking(forest, dataset, seed), "train", 10**6)
-    judge = LinkJudge(receiver, rows)
+    judge = LinkJudge(receiver, rows, NumpyBackend())
     judge.measure(targets)
     target = int(rng.choice(targets))
     nodes = receiver.breadth_first(receiver.partners[0])
     partners = list(receiver.candidates(target, nodes))
 
     def likelihood() -> float:
-        """Of the forest with the receiver as one more component."""
+        """Return the likelihood of the rows under the forest with the receiver."""
         total = np.zeros(rows.rows)
         for root in (*forest.roots, receiver.root):
             receiver.graph.graph["root"] = root
             total += [probability(receiver.graph, row) for row in rows.values]
         return float(rows.weights @ np.log(total / (1 + len(forest.roots))))
 
-    # Two links to one target, the second judged by what the first has made of it.
+    # Two links to one target; the second is judged after the first has been accepted.
     for partner in rng.choice(partners, min(2, len(partners)), replace=False).tolist():
         child = receiver.marginal(target, partner)
         if child is None:

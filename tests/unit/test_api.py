@@ -178,3 +178,20 @@ def test_auto_writes_a_run_that_can_be_moved(
     again: Any = spnc.train(moved)
     again.model.save("again.spnc")
     assert Path("again.spnc").read_bytes() == Path("deep/run/model.spnc").read_bytes()
+
+
+def test_a_circuit_that_changes_after_it_was_checked_is_read_again(spec: Path) -> None:
+    text = "circuit c\nvariables { a: binary, b: binary }\nx = a ~ bernoulli(0.5)\n"
+    circuit = spec.parent / "c.spn"
+    np.savetxt(
+        spec.parent / "rows.csv", np.eye(2), fmt="%d", delimiter=",", header="a,b", comments=""
+    )
+    spec.write_text(
+        "model: m\ndata: {source: rows.csv}\nforest: [{learner: circuit, file: c.spn}]\n"
+        "optimizer: {max_iterations: 0}\n"
+    )
+    for p in ("0.25", "0.75"):
+        circuit.write_text(f"{text}y = b ~ bernoulli({p})\ntop = x * y\n")
+        assert not spnc.check(spec)
+        model = spnc.train(spec).model
+        assert model.log_likelihood([[np.nan, 1.0]])[0] == pytest.approx(np.log(float(p)))

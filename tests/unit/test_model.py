@@ -18,6 +18,7 @@ from spnc.data.dataset import Column
 from spnc.model import Model, to_bytes
 from spnc.program.lower import lower
 from spnc.program.program import LeafTable, Parameters, Program, Segment
+from spnc.program.validity import program_problems
 from tests.circuits import random_circuit, random_rows
 
 
@@ -202,7 +203,8 @@ def test_a_child_named_twice_and_a_node_outside_the_circuit_are_problems() -> No
 
     def problems(children: list[int]) -> list[str]:
         segment = Segment(True, 2, 3, np.array([0, 2]), np.array(children), 0)
-        return list(Program((Column("x"),), (leaves,), (segment,), 2, 2).problems(parameters))
+        program = Program((Column("x"),), (leaves,), (segment,), 2, 2)
+        return list(program_problems(program, parameters))
 
     assert problems([0, 1]) == []
     assert problems([0, 0]) == ["a node has the same child twice", "a node is not below the root"]

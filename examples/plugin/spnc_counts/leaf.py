@@ -9,13 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column, ColumnKind
+from spnc.data.dataset import Column
+from spnc.leaves.finite import FiniteLeaf
 from spnc.registry import LEAVES
 
 
 @LEAVES.register("binomial")
 @dataclass(frozen=True, slots=True)
-class Binomial:
+class Binomial(FiniteLeaf):
     """`binomial(p, n)`: the number of successes in n trials, each with probability p.
 
     Training fits p; n is one less than the number of states of the column.
@@ -24,8 +25,6 @@ class Binomial:
     p: float
     n: float
 
-    plugin_name: ClassVar[str]
-    kinds: ClassVar[tuple[ColumnKind, ...]] = ("categorical", "binary")
     arity: ClassVar[int | None] = 2
 
     @property
@@ -71,8 +70,9 @@ class Binomial:
 
     @staticmethod
     def from_probabilities(probabilities: Floats, table: Floats) -> Floats:
-        """The binomials with the means of these distributions."""
-        return Binomial.estimate(probabilities, 0.0, table)
+        """The binomials with the means of these distributions: those that fit them best."""
+        n = probabilities.shape[1] - 1
+        return np.column_stack([probabilities @ np.arange(n + 1) / n, table[:, 1]])
 
     @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
@@ -84,22 +84,6 @@ class Binomial:
         with np.errstate(divide="ignore"):
             logarithms = np.log(Binomial.probabilities(table, states))
         return np.where(missing, 0.0, np.take_along_axis(logarithms, counts, axis=1))
-
-    @staticmethod
-    def statistics(values: Floats, flows: Floats, states: int) -> Floats:
-        """The expected number of rows with each count, `[leaf, state]`."""
-        return np.stack([(flows * (values == v)).sum(axis=1) for v in range(states)], axis=1)
-
-    @staticmethod
-    def estimate(statistics: Floats, alpha: float, table: Floats) -> Floats:
-        """The p that maximises expected counts plus prior; `table` where nothing was counted."""
-        counts = statistics + alpha
-        n = counts.shape[1] - 1
-        total = counts.sum(axis=1)
-        successes = counts @ np.arange(n + 1)
-        empty = total <= 0.0
-        p = np.where(empty, table[:, 0], successes / np.where(empty, 1.0, n * total))
-        return np.column_stack([p, table[:, 1]])
 
     @staticmethod
     def log_prior(table: Floats, alpha: float) -> float:

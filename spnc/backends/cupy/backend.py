@@ -1,11 +1,9 @@
-"""The GPU backend: CUDA kernels over the distinct projections of the data.
-
-See `spnc.backends.cupy` for how, and docs/gpu.md for what is proven where.
-"""
+"""The plug-in of the GPU backend: its options and how it is opened."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -27,16 +25,16 @@ class CupyBackend(Options):
 
     priority: ClassVar[int] = 20
 
-    device: int = option(0, "the number of the device", min=0)
+    device: int = option(0, "number of the device, as CUDA counts", min=0)
     precision: Literal["float64", "float32"] = option(
-        "float64", "what values and flows are kept as; they are added up in float64 either way"
+        "float64", "type of stored values and flows; sums are always taken in float64"
     )
     memory_mb: float | None = option(
-        None, "memory to work in, in megabytes; none: half of what the device has free", above=0
+        None, "working memory in megabytes; none: half of the device's free memory", above=0
     )
 
     def why_not(self) -> Diagnostic | None:
-        """It needs CuPy, a driver and a device that go together."""
+        """Return what is wrong with CuPy, the driver or the device, if anything."""
         from spnc.backends.cupy import trouble
 
         found = trouble.why_not(self.device)
@@ -44,30 +42,38 @@ class CupyBackend(Options):
             return None
         return replace(found, span=self.span_of("device" if found.code == "E705" else ""))
 
+    def expected_here(self) -> bool:
+        """Whether CuPy or an NVIDIA driver is installed."""
+        from spnc.backends.cupy import trouble
+
+        return trouble.is_installed() or trouble.driver_found()
+
     def resolved(self) -> CupyBackend:
-        """Itself."""
+        """Return itself."""
         return self
 
     def prepare(self, program: Program, progress: Progress) -> None:
-        """The kernels, compiled or read from CuPy's cache."""
+        """Compile the kernels, or read them from CuPy's cache."""
         del program
         progress("compiling, only once on this machine: kernels", 0, None)
-        device = self._device()
+        device = self._device
         with device.here():
             device.compile()
 
     def open(self, program: Program) -> CupyEngine:
-        """An engine for the program."""
+        """Return an engine for the program."""
         from spnc.backends.cupy.engine import CupyEngine
 
         memory = None if self.memory_mb is None else self.memory_mb * 1e6
-        return CupyEngine(program, self._device(), self._real, memory)
+        return CupyEngine(program, self._device, self._real, memory)
 
     @property
     def _real(self) -> np.dtype[np.generic]:
         return np.dtype(self.precision)
 
+    @cached_property
     def _device(self) -> Device:
+        """The device, opened once for all programs."""
         from spnc.backends.cupy.device import Device
 
         trouble = self.why_not()

@@ -1,7 +1,7 @@
-"""What a pass costs on a device, worked out without one: memory, launches, traffic, arithmetic.
+"""The cost of a pass on a device, computed without one: memory, launches, traffic, operations.
 
-Traffic is what kernels ask for: values, flows, maps, weights and what is added up, for each entry;
-not the circuit's own arrays, which all threads of a warp read at once. What caches save of it is
+Traffic is what kernels request for each entry: values, flows, maps, weights and totals. The
+circuit's own arrays are not counted, since all threads of a warp read them at once, and caches are
 not modelled. An exponential or a logarithm counts as one operation.
 """
 
@@ -12,8 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spnc.backends.cupy.launches import USUAL, Limits, cell_launches, flow_launches, row_launches
-from spnc.backends.cupy.layout import Layout, Links, make_layout
+from spnc.backends.cupy.launches import (
+    DEFAULT_LIMITS,
+    Limits,
+    cell_launches,
+    flow_launches,
+    row_launches,
+)
+from spnc.backends.cupy.layout import Layout, make_layout
 from spnc.backends.cupy.tables import (
     LANES,
     Chunks,
@@ -23,7 +29,8 @@ from spnc.backends.cupy.tables import (
     room_bytes,
     tables,
 )
-from spnc.backends.planning.skeleton import Skeleton, shuffled
+from spnc.backends.planning.edge_lists import EdgeLists
+from spnc.backends.planning.program_index import ProgramIndex, shuffled
 from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Table
 from spnc.program.program import Program
@@ -32,7 +39,7 @@ _DOUBLE, _INT, _SHORT = 8, 4, 2
 
 
 class Work(NamedTuple):
-    """Launches, bytes asked for and written, operations."""
+    """The launches, bytes read, bytes written and operations of a pass."""
 
     launches: int
     read: int
@@ -41,28 +48,28 @@ class Work(NamedTuple):
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte moved."""
+        """Operations per byte moved."""
         return self.operations / (self.read + self.written)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain facts, the intensity among them."""
+        """Return the numbers as JSON, with the intensity."""
         return {**self._asdict(), "operations_per_byte": round(self.intensity, 4)}
 
 
 @dataclass(frozen=True)
 class Cost:
-    """A program over a table, on a device, beside the tables that it keeps."""
+    """The cost of a program over a table on a device, without the tables that the device keeps."""
 
-    room: int  # bytes to work in: during a pass, and for the lists of the chunks
+    room: int  # bytes of working memory: for a pass, and for the lists of the chunks
     values: Work  # a pass for log-likelihoods
-    counts: Work  # one of EM
+    counts: Work  # a pass of EM
 
 
 def estimate(program: Program, table: Table) -> dict[str, Any]:
-    """What a program costs over a table, all rows at once as far as they can be, in plain facts."""
-    skeleton = Skeleton(program)
-    codes, weights, _ = shuffled(skeleton, table)
-    layout = make_layout(skeleton, codes, weights)
+    """Return the cost of a program over a table as JSON, with chunks as large as possible."""
+    index = ProgramIndex(program)
+    codes, weights, _ = shuffled(index, table)
+    layout = make_layout(index, codes, weights)
     chunks = Chunks(table.rows, chunk_sizes(layout)[0])
     kept = table_bytes(layout, chunks, weights)
     found: dict[str, Any] = {"rows": table.rows}
@@ -80,21 +87,21 @@ def estimate(program: Program, table: Table) -> dict[str, Any]:
 
 
 def rows_unlike(program: Program, rows: int) -> Table:
-    """So many rows, as different from one another as can be: what costs most."""
+    """Return random rows, which are as different as rows can be and therefore cost most."""
     states = np.array([column.states for column in program.columns])
     return Table(np.random.default_rng(0).integers(states, size=(rows, len(states))).astype(float))
 
 
 def table_bytes(layout: Layout, chunks: Chunks, weights: Floats) -> int:
-    """What stays on the device as long as the rows are loaded, whatever the chunks are."""
+    """Return the bytes that stay on the device while rows are loaded, whatever the chunks are."""
     arrays = tables(layout, chunks, weights)
     return sum(a.nbytes for a in arrays.values()) - list_bytes(layout, chunks)
 
 
 def cost(
-    layout: Layout, chunks: Chunks, real: np.dtype[np.generic], limits: Limits = USUAL
+    layout: Layout, chunks: Chunks, real: np.dtype[np.generic], limits: Limits = DEFAULT_LIMITS
 ) -> Cost:
-    """The cost of a layout, its rows in such chunks."""
+    """Return the cost of a layout with its rows in these chunks."""
     values = _Tally(layout, chunks, real.itemsize, limits)
     values.forward()
     counts = _Tally(layout, chunks, real.itemsize, limits)
@@ -108,16 +115,16 @@ def cost(
 
 
 class _Tally:
-    """Adds up what the kernels do; `real` is the size of a value."""
+    """Adds up what the kernels do; `real` is the size of a value in bytes."""
 
     def __init__(self, layout: Layout, chunks: Chunks, real: int, limits: Limits) -> None:
         self.layout, self.chunks, self.real, self.limits = layout, chunks, real, limits
         self.launches = self.read = self.written = self.operations = 0
-        # What each node has values for, over all chunks.
+        # The number of values of each node, over all chunks.
         self.sizes = np.append(layout.sizes, np.full(layout.row_nodes, layout.rows))
 
     def work(self) -> Work:
-        """The total."""
+        """Return the total."""
         return Work(self.launches, self.read, self.written, self.operations)
 
     def _add(self, times: int, read: int = 0, written: int = 0, operations: int = 0) -> None:
@@ -125,14 +132,14 @@ class _Tally:
         self.written += int(times) * written
         self.operations += int(times) * operations
 
-    def _edges(self, links: Links) -> tuple[Ints, Ints, Ints]:
-        """The entries of every edge's node, by kind: of sum edges, of products', through maps."""
+    def _edges(self, links: EdgeLists) -> tuple[Ints, Ints, Ints]:
+        """Return the entries of sum edges, product edges without maps, and those with maps."""
         own = np.repeat(self.sizes, np.diff(links.starts))
         is_sum, mapped = links.slots >= 0, links.maps >= 0
         return own[is_sum], own[~is_sum & ~mapped], own[~is_sum & mapped]
 
     def forward(self) -> None:
-        """The kernels of forward.cu."""
+        """Add the kernels of forward.cu."""
         layout, real = self.layout, self.real
         leaves = len(layout.leaves.entries)
         sums, straight, mapped = self._edges(layout.children)
@@ -149,7 +156,7 @@ class _Tally:
             self.launches += len(row_launches(layout, rows, self.limits)) + 1
 
     def backward(self) -> None:
-        """The kernels of backward.cu and counts.cu."""
+        """Add the kernels of backward.cu and counts.cu."""
         layout, real, feeds = self.layout, self.real, self.layout.feeds
         fed, chunks = int(feeds.firsts[-1]), len(self.chunks)
         sums, straight, mapped = self._edges(layout.parents)

@@ -1,6 +1,6 @@
-"""The device: memory, copies and launches. The only place that computes with CuPy.
+"""The device: memory, copies and launches. The only module that computes with CuPy.
 
-CuPy is imported when a device is opened: whoever does without pays nothing for it.
+CuPy is imported when a device is opened, so that other backends do not pay for the import.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BLOCK = 256  # threads
 
 
 class Device:
-    """One device, with the kernels compiled for values of one type. Use it in `here`."""
+    """One device, with kernels for values of one type; to be used inside `with device.here()`."""
 
     def __init__(self, number: int, real: np.dtype[np.generic]) -> None:
         import cupy
@@ -40,7 +40,7 @@ class Device:
 
     @contextmanager
     def here(self) -> Iterator[None]:
-        """All that follows happens on this device; what is wrong with it is a diagnostic."""
+        """Make this the current device, and turn errors of the machine into diagnostics."""
         cupy = self.cupy
         with trouble.explained(cupy), cupy.cuda.Device(self.number):
             yield
@@ -51,15 +51,15 @@ class Device:
             self._kernels[name] = module.get_function(name)
 
     def free_bytes(self) -> int:
-        """Memory that can be had: what the device has free, and what CuPy keeps for later."""
+        """Return the bytes that can be allocated: free on the device, or kept by CuPy for reuse."""
         cupy = self.cupy
         pool = cupy.get_default_memory_pool()
         return int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
 
     def upload(self, array: NDArray[np.generic]) -> Any:
-        """A copy on the device.
+        """Copy an array to the device.
 
-        `cupy.asarray` would leave a page-locked copy on the host, which CuPy never gives back.
+        `cupy.asarray` would leave a page-locked copy on the host that CuPy never frees.
         """
         cupy = self.cupy
         found = cupy.empty(array.shape, dtype=array.dtype)
@@ -67,17 +67,17 @@ class Device:
         return found
 
     def empty(self, count: int, kind: DTypeLike) -> Any:
-        """Memory with anything in it."""
+        """Allocate memory without initialising it."""
         cupy = self.cupy
         return cupy.empty(count, dtype=kind)
 
     def zeros(self, count: int, kind: DTypeLike) -> Any:
-        """Memory with zeros in it."""
+        """Allocate memory filled with zeros."""
         cupy = self.cupy
         return cupy.zeros(count, dtype=kind)
 
     def download(self, array: Any) -> NDArray[np.generic]:
-        """A copy off the device, once all that was launched is done."""
+        """Wait for all launches, and copy an array to the host."""
         cupy = self.cupy
         found: NDArray[np.generic] = cupy.asnumpy(array)
         return found
@@ -85,7 +85,7 @@ class Device:
     def launch(
         self, name: str, grid: tuple[int, ...], arguments: tuple[Any, ...], threads: int = BLOCK
     ) -> None:
-        """Run a kernel on blocks of so many threads; nothing if there are no blocks."""
+        """Run a kernel on a grid of blocks with this many threads each; skip an empty grid."""
         if 0 in grid:
             return
         if not self._kernels:
@@ -94,24 +94,24 @@ class Device:
 
 
 def source_of(name: str) -> str:
-    """A source file with what it includes put into it.
+    """Return a source file with its include replaced by the included text.
 
-    CuPy keeps compiled code under the text it was made from, and an included file is no part of
-    that: a new version of it would never be compiled.
+    CuPy caches compiled code by its source text. An included file is no part of that text, so a new
+    version of it would never be compiled.
     """
     text = (FOLDER / name).read_text(encoding="utf-8")
     return text.replace(f'#include "{SHARED}"\n', (FOLDER / SHARED).read_text(encoding="utf-8"))
 
 
 def compiler_options(real: np.dtype[np.generic]) -> tuple[str, ...]:
-    """What the compiler is told, whatever the device.
+    """Return the compiler options, which are the same for all devices.
 
-    Multiplications and additions stay apart: where a compiler may fuse them, two kernels with the
-    same formula need not give the same bits.
+    Multiply-adds are not fused: the compiler might fuse them in one kernel and not in another, and
+    then the same formula would give different bits.
     """
     return (f"-DREAL={C_NAMES[real]}", "--std=c++17", "--fmad=false")
 
 
 def kernels_in(code: str) -> list[str]:
-    """The names of the kernels in a source file."""
+    """Return the names of the kernels in a source file."""
     return re.findall(r"__global__ void (\w+)\(", code)

@@ -1,4 +1,4 @@
-"""Maps turned round: from which entries does a map lead to each number?"""
+"""Inverses of maps: for each number, the list of entries that a map sends to it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from spnc.common.arrays import Ints
 
-LIST = 64  # entries; a number that more lead to has several lists of about as many,
-MOST_LISTS = 32  # but no more than these; chunks have a multiple of it, and start at list 0
+LIST = 64  # entries; a number with more entries has several lists of about this length,
+MOST_LISTS = 32  # but at most this many; chunks are multiples of it, and so start at list 0
 
 
 class Inverse(NamedTuple):
-    """To number i lead the entries order[starts[i]:starts[i+1]], ascending."""
+    """The entries sent to number i are order[starts[i]:starts[i+1]], ascending."""
 
     starts: NDArray[np.int32]
     order: NDArray[np.uint16]
 
 
 def inverse(numbers: NDArray[np.integer], size: int) -> Inverse:
-    """The inverse of a map to 0 … size-1, of no more than 65,536 entries."""
+    """Return the inverse of a map to 0 … size-1, which has at most 65,536 entries."""
     starts = np.zeros(size + 1, dtype=np.int32)
     np.cumsum(np.bincount(numbers, minlength=size), out=starts[1:])
     keys = numbers.astype(np.uint16 if size <= 1 << 16 else np.uint32)  # 16 bits are sorted fast
@@ -29,9 +29,9 @@ def inverse(numbers: NDArray[np.integer], size: int) -> Inverse:
 
 
 def dealt(numbers: NDArray[np.uint16], size: int) -> Ints:
-    """The first list of every number 0 … size-1, and the end of the last.
+    """Deal entries out to lists: return the first list of every number, and the end of the last.
 
-    A number has one list, or a power of two of them if many entries lead to it.
+    A number has one list, or a power of two of them if many entries are sent to it.
     """
     wanted = np.maximum(1, np.bincount(numbers, minlength=size) // LIST)
     lists = np.minimum(MOST_LISTS, 2 ** np.log2(wanted).astype(np.int64))
@@ -39,5 +39,5 @@ def dealt(numbers: NDArray[np.uint16], size: int) -> Ints:
 
 
 def list_numbers(numbers: NDArray[np.uint16], firsts: Ints) -> Ints:
-    """The list of every entry: entry k goes to list k mod n of the n lists of its number."""
+    """Return the list of every entry: entry k goes to list k mod n of its number's n lists."""
     return firsts[numbers] + np.arange(len(numbers)) % np.diff(firsts)[numbers]

@@ -1,9 +1,9 @@
-"""Which launches a pass consists of.
+"""Which steps of a layout are launched together.
 
-A launch costs some microseconds, whatever it does, and nothing in a circuit of three hundred thin
-steps takes as long. So runs of thin steps become one launch: cells by a single block of threads
-that goes through the steps together; row nodes by blocks that each take a slice of rows through all
-of them. With many rows that is best for wide steps as well, which else are a launch each.
+A launch costs some microseconds, which is more than a thin step takes to compute. So consecutive
+thin steps become one launch: for cells, a single block of threads goes through the steps together;
+for row nodes, each block takes a slice of rows through all steps. With many rows the latter is best
+for wide steps as well; otherwise each wide step is a launch of its own.
 """
 
 from __future__ import annotations
@@ -17,52 +17,52 @@ from spnc.common.arrays import Ints
 
 
 class Limits(NamedTuple):
-    """What is wide."""
+    """From which size on a step counts as wide."""
 
-    cells: int = 8_000  # read by the entries of a step of cells: from there on it is a launch
-    rows: int = 32_768  # entries of a step of row nodes, for the same,
-    many_rows: int = 8_192  # unless so many rows keep a device busy by themselves
+    cells: int = 8_000  # numbers read by a step of cells
+    rows: int = 32_768  # entries of a step of row nodes
+    many_rows: int = 8_192  # rows that keep a device busy: no step of row nodes is wide then
 
 
-USUAL = Limits()
+DEFAULT_LIMITS = Limits()
 
 
 class Launch(NamedTuple):
-    """Steps first … last-1 in one launch; `alone`: one step, by the kernel of its kind."""
+    """Steps first … last-1 in one launch; `alone`: a wide step, by the kernel of its kind."""
 
     first: int
     last: int
     alone: bool
 
 
-def cell_launches(layout: Layout, limits: Limits = USUAL) -> list[Launch]:
-    """The steps of cells, from the leaves' on."""
+def cell_launches(layout: Layout, limits: Limits = DEFAULT_LIMITS) -> list[Launch]:
+    """Return the launches for the steps of cells above the leaves."""
     return _joined(1, (cell_work(layout)[1:] >= limits.cells).tolist())
 
 
 def cell_work(layout: Layout) -> Ints:
-    """Of every step of cells: what its entries read, on the way up or down, whichever is more."""
+    """Return how much every step of cells reads, upwards or downwards, whichever is more."""
     steps, cells = layout.steps[: layout.cell_steps + 1], layout.cells
     children, parents, feeds = layout.children, layout.parents, layout.feeds
     up = np.repeat(layout.sizes, np.diff(children.starts[: cells + 1]))
     down = np.repeat(layout.sizes, np.diff(parents.starts[: cells + 1]))
     through = np.flatnonzero(parents.maps[: len(down)] >= 0)
-    down[through] += layout.sizes[parents.nodes[through]]  # by lists, each entry in one of them
+    down[through] += layout.sizes[parents.nodes[through]]  # through lists that have each entry once
     fed = np.diff(feeds.firsts)
     above = _by_step(down, parents.starts[steps]) + _by_step(fed, feeds.starts[steps])
     found: Ints = np.maximum(_by_step(up, children.starts[steps]), above)
     return found
 
 
-def row_launches(layout: Layout, rows: int, limits: Limits = USUAL) -> list[Launch]:
-    """The steps of row nodes, for a chunk of so many rows."""
+def row_launches(layout: Layout, rows: int, limits: Limits = DEFAULT_LIMITS) -> list[Launch]:
+    """Return the launches for the steps of row nodes, for a chunk of this many rows."""
     nodes = np.diff(layout.steps[layout.cell_steps :])
     wide = (nodes * rows >= limits.rows) & (rows < limits.many_rows)
     return _joined(layout.cell_steps, wide.tolist())
 
 
-def flow_launches(layout: Layout, rows: int, limits: Limits = USUAL) -> list[Launch]:
-    """The same from the root down, without the root: it has no parents to gather from."""
+def flow_launches(layout: Layout, rows: int, limits: Limits = DEFAULT_LIMITS) -> list[Launch]:
+    """Return `row_launches` in reverse, without the root, which has no parents."""
     root = len(layout.steps) - 2
     found = [Launch(a, min(b, root), alone) for a, b, alone in row_launches(layout, rows, limits)]
     return [launch for launch in reversed(found) if launch.first < launch.last]

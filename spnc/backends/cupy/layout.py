@@ -1,13 +1,13 @@
-"""Layout: a rewritten program in the order in which a device evaluates it. NumPy only.
+"""The layout of a planned program in the order in which a device evaluates it. NumPy only.
 
 Nodes are those of the planner: cells, which have a value for each of their projections, and row
-nodes, which have one for each row. They are numbered anew, cells first, in *steps*: runs of
-nodes of one kind whose children all lie in earlier steps. Step 0 is the leaves; the last is the
-root. Flows take the same steps the other way round, each node gathering from its parents.
+nodes, which have one for each row. They are renumbered, cells first, in *steps*: runs of nodes of
+one kind whose children all lie in earlier steps. Step 0 has the leaves; the last has the root.
+Flows go through the same steps in reverse, each node gathering from its parents.
 
-A cell below a row node, through a map from the rows, is *fed*: flows of rows are added up, for each
-such edge apart, before the cell gathers them. The rows of a projection that many have are dealt out
-to several lists, so that no thread has to add up thousands.
+A cell below a row node is *fed*: the flows of rows are summed per projection, for each such edge
+separately, before the cell gathers them. Where many rows share a projection, they are dealt out to
+several lists, so that no thread has to add up thousands.
 """
 
 from __future__ import annotations
@@ -20,46 +20,36 @@ from numpy.typing import NDArray
 
 from spnc.backends.cupy import trouble
 from spnc.backends.cupy.inverse import Inverse, dealt, inverse
-from spnc.backends.planning.edges import edges_of
-from spnc.backends.planning.leaf_entries import leaf_entries
-from spnc.backends.planning.plan import LEAF, PRODUCT, SUM, Codes, Leaves
+from spnc.backends.planning.edge_lists import EdgeLists, edges_of
+from spnc.backends.planning.kinds import LEAF, PRODUCT, SUM
+from spnc.backends.planning.leaf_entries import LeafEntries, leaf_entries
 from spnc.backends.planning.planner import ROWS, Planner
-from spnc.backends.planning.reference import log_reference, marginals
-from spnc.backends.planning.skeleton import Skeleton
+from spnc.backends.planning.program_index import Codes, ProgramIndex
+from spnc.backends.planning.reference_distribution import log_reference, reference_probabilities
 from spnc.common.arrays import Floats, Ints
 from spnc.common.gc_pause import gc_paused
 
 
 @dataclass(frozen=True, eq=False)
-class Links:
-    """Edges by node: those of node n are starts[n] … starts[n+1]-1."""
-
-    starts: Ints
-    nodes: Ints  # the other end
-    maps: Ints  # which map leads there (children), or back (parents); -1: none is needed
-    slots: Ints  # the weight slot; -1 if it is no sum's edge
-
-
-@dataclass(frozen=True, eq=False)
-class Feeds:
+class FeedLists:
     """The edges from row nodes to cells, by cell: those of cell n are starts[n] … starts[n+1]-1."""
 
     starts: Ints
     gates: Ints  # the row nodes
-    maps: Ints  # which of `row_maps` leads from rows to projections
+    maps: Ints  # the position in `row_maps` of the map from rows to projections
     row_maps: Ints  # the numbers of these maps
-    lists: tuple[Ints, ...]  # of each: the first list of every projection, and the end of the last
-    firsts: Ints  # where what an edge has been fed starts, and the end of the last
+    lists: tuple[Ints, ...]  # by map: the first list of every projection, and the end of the last
+    firsts: Ints  # where the totals fed through each edge start, and the end of the last
 
     @cached_property
     def list_starts(self) -> int:
-        """How many numbers say where the lists of a chunk start, and the last of each map ends."""
+        """The length of the array that says where the lists of a chunk start and end."""
         return sum(int(own[-1]) + 1 for own in self.lists)
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A program over a table, before anything is known of a device."""
+    """A program over a table, independent of any device."""
 
     rows: int
     sizes: Ints  # the projections of every cell
@@ -68,15 +58,15 @@ class Layout:
     steps: Ints  # the first node of every step, and the end of the last
     step_is_sum: NDArray[np.bool_]
     cell_steps: int  # the steps of cells, leaves among them; those of row nodes follow
-    first_slots: Ints  # of every node: its first weight slot; -1 if it is no sum
-    children: Links
-    parents: Links  # among cells, and among row nodes
-    feeds: Feeds
+    first_slots: Ints  # by node: its first weight slot; -1 if it is no sum
+    children: EdgeLists  # their maps are numbers in `maps`
+    parents: EdgeLists  # among cells, and among row nodes; maps lead from the parent to the child
+    feeds: FeedLists
     maps: tuple[NDArray[np.uint16], ...]
     inverses: dict[int, Inverse]  # of the maps between cells
-    leaves: Leaves
-    probabilities: int  # of all states of all leaves, a missing value among them
-    reference: Floats  # the log-likelihood of every row under the reference
+    leaves: LeafEntries
+    probabilities: int  # the number of leaf probabilities, missing values included
+    reference: Floats  # the log-likelihood of every row under the reference distribution
 
     @property
     def cells(self) -> int:
@@ -90,7 +80,7 @@ class Layout:
 
     @property
     def entries(self) -> int:
-        """The values of all cells."""
+        """The number of values of all cells."""
         return int(self.offsets[-1])
 
     @cached_property
@@ -100,18 +90,18 @@ class Layout:
 
     @cached_property
     def row_slots(self) -> int:
-        """The number of those that belong to row nodes."""
+        """The number of sum weights that belong to row nodes."""
         first = self.children.starts[self.cells]
         return int((self.children.slots[first:] >= 0).sum())
 
 
 @gc_paused()
-def make_layout(skeleton: Skeleton, codes: Codes, weights: Floats) -> Layout:
-    """The layout of a program for a table's codes."""
-    if codes.dtype != np.uint16:  # by which projections, and so codes, are numbered
-        raise trouble.too_many_states(skeleton.program.columns)
-    reference = marginals(codes, skeleton.states, weights)
-    planner = Planner(skeleton, codes)
+def make_layout(index: ProgramIndex, codes: Codes, weights: Floats) -> Layout:
+    """Return the layout of a program for a table's codes; raise E709 if a column is too wide."""
+    if codes.dtype != np.uint16:  # projections, and so codes, are numbered by 16 bits
+        raise trouble.too_many_states(index.program.columns)
+    reference = reference_probabilities(codes, index.states, weights)
+    planner = Planner(index, codes)
     kinds = np.array(planner.kinds, dtype=np.uint8)
     domains = np.array(planner.node_domains, dtype=np.int64)
     is_row = domains == ROWS
@@ -155,14 +145,14 @@ def make_layout(skeleton: Skeleton, codes: Codes, weights: Floats) -> Layout:
                 *_first_of_each(edges.maps[inner], children[inner]), strict=True
             )
         },
-        leaves=leaf_entries(planner, reference, offsets[position[: len(skeleton.leaf_columns)]]),
-        probabilities=skeleton.probability_count,
+        leaves=leaf_entries(planner, reference, offsets[position[: len(index.leaf_columns)]]),
+        probabilities=index.probability_count,
         reference=log_reference(codes, reference),
     )
 
 
 def _steps(planner: Planner, is_row: NDArray[np.bool_]) -> Ints:
-    """The step of every node among cells, or among row nodes: products odd, sums even."""
+    """Return the step of every node, counted among cells or row nodes: products odd, sums even."""
     steps: list[int] = []
     row = is_row.tolist()
     for n, (kind, children) in enumerate(zip(planner.kinds, planner.children, strict=True)):
@@ -174,15 +164,15 @@ def _steps(planner: Planner, is_row: NDArray[np.bool_]) -> Ints:
     return np.array(steps, dtype=np.int64)
 
 
-def _links(nodes: Ints, others: Ints, maps: Ints, slots: Ints, count: int) -> Links:
+def _links(nodes: Ints, others: Ints, maps: Ints, slots: Ints, count: int) -> EdgeLists:
     order = np.argsort(nodes, kind="stable")
     starts = np.searchsorted(nodes[order], np.arange(count + 1))
-    return Links(starts, others[order], maps[order], slots[order])
+    return EdgeLists(starts, others[order], maps[order], slots[order])
 
 
 def _feeds(
     cells: Ints, gates: Ints, numbers: Ints, sizes: Ints, maps: list[NDArray[np.uint16]]
-) -> Feeds:
+) -> FeedLists:
     order = np.argsort(cells, kind="stable")
     cells, gates, numbers = cells[order], gates[order], numbers[order]
     row_maps, edges, own = np.unique(numbers, return_index=True, return_inverse=True)
@@ -192,7 +182,7 @@ def _feeds(
         for number, size in zip(row_maps.tolist(), sizes[cells[edges]].tolist(), strict=True)
     )
     fed = np.array([firsts[-1] for firsts in lists], dtype=np.int64)[own]
-    return Feeds(
+    return FeedLists(
         np.searchsorted(cells, np.arange(len(sizes) + 1)),
         gates,
         own,

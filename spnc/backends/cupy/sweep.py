@@ -15,26 +15,26 @@ from spnc.backends.cupy.tables import LANES, Chunks, room
 from spnc.common.arrays import Floats
 from spnc.program.program import Parameters
 
-LONE_BLOCK = 1_024  # threads of a block that takes all cells through many steps; as in circuit.cuh
-SLICE = 32  # rows that a block takes through many steps; as there
-MOST_BLOCKS = 65_535  # in the second direction of a grid
+LONE_BLOCK = 1_024  # threads of the block that takes cells through many steps; see circuit.cuh
+SLICE = 32  # rows that a block takes through many steps; see circuit.cuh
+MOST_BLOCKS = 65_535  # CUDA's limit for the second dimension of a grid
 
 
 @dataclass(eq=False)
 class Batch:
-    """Rows laid out for a device, with what it keeps of them."""
+    """Rows loaded for a device, and the arrays that it keeps for them."""
 
     layout: Layout
     chunks: Chunks
     weights: Floats
-    order: NDArray[np.intp]  # where the rows were
+    order: NDArray[np.intp]  # the position of each row in the table
     tables: dict[str, Any]  # on the device
     limits: Limits
     cell_launches: list[Launch]
 
 
 class Sweep:
-    """One pass over all rows: its working memory, and its launches."""
+    """One pass over all rows: its working memory and its launches."""
 
     def __init__(
         self, device: Device, batch: Batch, real: np.dtype[np.generic], *, flowing: bool
@@ -52,7 +52,7 @@ class Sweep:
         self.root = self.layout.entries + (self.layout.row_nodes - 1) * batch.chunks.size
 
     def _launch(self, kernel: str, threads: int, *arguments: Any) -> None:
-        """A launch of about so many threads; names stand for arrays."""
+        """Launch a kernel on at least this many threads; strings in `arguments` name arrays."""
         self._launch_on((-(-threads // BLOCK),), kernel, *arguments)
 
     def _launch_on(
@@ -65,7 +65,7 @@ class Sweep:
     # -- values --------------------------------------------------------------------------------
 
     def start(self, parameters: Parameters, probabilities: Floats) -> None:
-        """Everything below the rows: the values of all cells."""
+        """Compute everything below the row nodes: the values of all cells."""
         layout = self.layout
         self.arrays["weights"] = self.device.upload(parameters.weights)
         self.arrays["probabilities"] = self.device.upload(probabilities)
@@ -98,16 +98,16 @@ class Sweep:
                 )  # fmt: skip
 
     def _entries(self, launch: Launch) -> tuple[int, int]:
-        """The first and last entry of a launch of cells."""
+        """Return the first entry of a launch of cells, and the end of the last."""
         offsets, steps = self.layout.offsets, self.layout.steps
         return int(offsets[steps[launch.first]]), int(offsets[steps[launch.last]])
 
     def _nodes(self, launch: Launch) -> tuple[int, int]:
-        """The first and last node of a launch of row nodes."""
+        """Return the first node of a launch of row nodes, and the end of the last."""
         return int(self.layout.steps[launch.first]), int(self.layout.steps[launch.last])
 
     def rows_forward(self, row: int, count: int) -> None:
-        """The values of all row nodes, for a chunk of rows."""
+        """Compute the values of all row nodes for a chunk of rows."""
         rows, first_row = np.int32(count), np.int64(row)
         for launch in row_launches(self.layout, count, self.batch.limits):
             first, last = self._nodes(launch)
@@ -133,14 +133,14 @@ class Sweep:
         )  # fmt: skip
 
     def log_likelihoods(self) -> Floats:
-        """Of all rows."""
+        """Return the log-likelihoods of all rows."""
         found = self.device.download(self.arrays["found"]).astype(np.float64)
         return found + self.layout.reference
 
     # -- flows ---------------------------------------------------------------------------------
 
     def rows_backward(self, chunk: int, row: int, count: int) -> None:
-        """The flows of all row nodes, of the edges between them, and to the cells below them."""
+        """Compute the flows of row nodes, of the edges between them, and into the cells below."""
         layout, rows, first_row = self.layout, np.int32(count), np.int64(row)
         self._launch(
             "root_flows", count, rows, first_row, np.int64(self.root), "row_weights", "values",
@@ -176,7 +176,7 @@ class Sweep:
         )  # fmt: skip
 
     def cells_backward(self) -> None:
-        """The flows of all cells, and the expected counts of all edges."""
+        """Compute the flows of all cells, and the expected counts of all edges."""
         gathering = (
             "owners", "places", "feed_starts", "feed_firsts", "feed_dealt", "dealt", "fed",
             "parent_starts", "parent_places", "parent_slots", "inverse_starts", "inverse_orders",
@@ -203,11 +203,11 @@ class Sweep:
         self._launch("lane_totals", in_rows, np.int32(in_rows), "row_slots", "lanes", "totals")
 
     def edge_counts(self) -> Floats:
-        """The expected counts of all weight slots."""
+        """Return the expected counts of all weight slots."""
         return np.asarray(self.device.download(self.arrays["totals"]), dtype=np.float64)
 
     def leaf_flows(self) -> Floats:
-        """The flows of all leaf entries."""
+        """Return the flows of all leaf entries."""
         leaves = len(self.layout.leaves.entries)
         return self.device.download(self.arrays["flows"][:leaves]).astype(np.float64)
 

@@ -1,8 +1,8 @@
-"""What a device keeps: a layout's arrays with the places of all values, and room to work in.
+"""The arrays that a device keeps for a layout, and the working memory ("room") of a pass.
 
-Cells stand first among the values, one after another; row nodes follow, each with room for the rows
-of a chunk. Chunks are whole numbers of lanes, so that what is added up lane by lane does not depend
-on them.
+The values of cells come first, one cell after another; those of row nodes follow, each with space
+for the rows of a chunk. The size of a chunk is a multiple of the number of lanes, so that sums
+taken lane by lane do not depend on it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from spnc.backends.cupy.inverse import inverse, list_numbers
 from spnc.backends.cupy.layout import Layout
 from spnc.common.arrays import Floats, Ints
 
-LANES = 32  # as in circuit.cuh
+LANES = 32  # threads of a warp; see circuit.cuh
 LARGEST_CHUNK = 65_536  # rows within a chunk are numbered by 16 bits
 Arrays = dict[str, NDArray[np.generic]]
-Room = dict[str, tuple[int, np.dtype[np.generic]]]  # how many of what
+Room = dict[str, tuple[int, np.dtype[np.generic]]]  # by array: its length and type
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """The rows in parts of equal size, the last perhaps smaller."""
+    """The rows in parts of equal size; the last may be smaller."""
 
     rows: int
     size: int
@@ -34,21 +34,21 @@ class Chunks:
         return -(-self.rows // self.size)
 
     def bounds(self) -> list[tuple[int, int]]:
-        """The first row of every chunk, and how many it has."""
+        """Return the first row of every chunk, and its number of rows."""
         firsts = range(0, self.rows, self.size)
         return [(first, min(self.size, self.rows - first)) for first in firsts]
 
 
 def rounded(rows: int) -> int:
-    """Rows, rounded up to a whole number of lanes; one at the least."""
+    """Round rows up to a multiple of the number of lanes, at least one of each."""
     return max(1, -(-rows // LANES)) * LANES
 
 
 def tables(layout: Layout, chunks: Chunks, weights: Floats) -> Arrays:
-    """All that stays on the device as long as the rows are loaded."""
+    """Return all arrays that stay on the device while the rows are loaded."""
     places = _places(layout, chunks.size)
     children, parents, feeds = layout.children, layout.parents, layout.feeds
-    map_starts = np.cumsum([0, *map(len, layout.maps)])  # the last stands for "none", which is -1
+    map_starts = np.cumsum([0, *map(len, layout.maps)])  # index -1, "no map", finds the last
     first_slots = layout.first_slots
     owners = np.repeat(np.arange(layout.cells), layout.sizes)
     leaf = np.argsort(layout.leaves.entries)
@@ -79,12 +79,12 @@ def tables(layout: Layout, chunks: Chunks, weights: Floats) -> Arrays:
 
 
 def chunk_sizes(layout: Layout) -> range:
-    """How many rows a chunk may have, most first."""
+    """Return the possible numbers of rows in a chunk, largest first."""
     return range(min(rounded(layout.rows), LARGEST_CHUNK), 0, -LANES)
 
 
 def room(layout: Layout, chunk: int, real: np.dtype[np.generic]) -> Room:
-    """The memory to work in, beside the tables, during a pass that counts."""
+    """Return the arrays of working memory for a pass of EM, beside the tables."""
     double = np.dtype(np.float64)
     values = layout.entries + layout.row_nodes * chunk
     return {
@@ -101,29 +101,29 @@ def room(layout: Layout, chunk: int, real: np.dtype[np.generic]) -> Room:
 
 
 def room_bytes(layout: Layout, chunk: int, real: np.dtype[np.generic]) -> int:
-    """The size of all that depends on how large chunks are: that memory, and the chunks' lists."""
+    """Return the bytes that depend on the size of chunks: working memory, and the chunks' lists."""
     own = sum(count * kind.itemsize for count, kind in room(layout, chunk, real).values())
     return own + list_bytes(layout, Chunks(layout.rows, chunk))
 
 
 def least_room_bytes(layout: Layout, real: np.dtype[np.generic]) -> int:
-    """The same for the chunks that need least: smaller ones are more, each with lists."""
+    """Return the least `room_bytes` of any size: smaller chunks are more, each with its lists."""
     return min(room_bytes(layout, chunk, real) for chunk in chunk_sizes(layout))
 
 
 def list_bytes(layout: Layout, chunks: Chunks) -> int:
-    """The size of the table that says where the lists of rows start, in every chunk."""
+    """Return the bytes of the array that says where the lists of rows start in every chunk."""
     return len(chunks) * layout.feeds.list_starts * np.dtype(np.int32).itemsize
 
 
 def _places(layout: Layout, chunk: int) -> Ints:
-    """Where the values of every node start, and the end of the last."""
+    """Return where the values of every node start, and the end of the last."""
     rows = layout.entries + chunk * np.arange(layout.row_nodes + 1)
     return np.concatenate([layout.offsets[:-1], rows])
 
 
 def _lists(layout: Layout) -> Arrays:
-    """From which entries flow goes to each projection of a child, for the edges between cells."""
+    """Return the inverses of the maps between cells: the entries that lead to each projection."""
     maps = layout.parents.maps
     number = {m: i for i, m in enumerate(layout.inverses)}
     own = [number.get(m, -1) for m in maps.tolist()]
@@ -139,7 +139,7 @@ def _lists(layout: Layout) -> Arrays:
 
 
 def _feed_lists(layout: Layout, chunks: Chunks) -> Arrays:
-    """The same for the maps from rows to cells, chunk by chunk; and the lists of projections."""
+    """Return the inverses of the maps from rows to cells, by chunk, and the lists they go to."""
     feeds = layout.feeds
     sizes = np.array([len(own) for own in feeds.lists], dtype=np.int64)
     lengths = np.array([own[-1] + 1 for own in feeds.lists], dtype=np.int64)
@@ -162,7 +162,7 @@ def _feed_lists(layout: Layout, chunks: Chunks) -> Arrays:
 
 
 def _slots(layout: Layout, places: Ints) -> Arrays:
-    """Of every weight slot: its sum, its child, and the projections of both if they are cells."""
+    """Return the sum and child of every weight slot, and their projections if they are cells."""
     links = layout.children
     parents = np.repeat(np.arange(layout.nodes), np.diff(links.starts))
     edges = np.flatnonzero(links.slots >= 0)

@@ -1,4 +1,4 @@
-"""What can be wrong with a device, and what to do about it."""
+"""Diagnostics about devices: what is wrong with CuPy, driver or device, and what to do."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from typing import Any
 from spnc.data.dataset import Column
 from spnc.diagnostics import Diagnostic, InputError, counted, listed
 
-CUDA_13 = 13_000  # CUDA's versions are numbered by thousands
-OUT_OF_MEMORY = 2  # the number of that error, in CUDA's runtime and driver alike
-OURS = (1, 700, 716, 719)  # a wrong argument or address, a launch that failed: bugs of spnc's
+OLDEST = 70  # compute capability 7.0: the oldest that tests compile the kernels for
+OLDEST_FOR_CUDA_13 = 75  # CUDA 13 dropped older devices
+CUDA_13 = 13_000  # CUDA's version numbers are 1000 · major + 10 · minor
+OUT_OF_MEMORY = 2  # this error's number, in CUDA's runtime and driver alike
+OURS = (1, 700, 716, 719)  # invalid argument or address, failed launch: bugs in spnc
 INSTALL = 'pip install "spnc-forest[cuda12]"'
 EITHER = f"{INSTALL}, or [cuda13] where `nvidia-smi` shows CUDA 13"
 PROCESSOR = "use the CPU: `--backend numba`"
@@ -26,12 +28,12 @@ PROBE = 'extern "C" __global__ void probe(int* found) { found[0] = 1; }'
 
 
 def is_installed() -> bool:
-    """Whether there is a CuPy to import."""
+    """Whether CuPy is installed."""
     return "cupy" in sys.modules or find_spec("cupy") is not None
 
 
 def driver_found() -> bool:
-    """Whether NVIDIA's driver is installed: much quicker than asking CuPy."""
+    """Whether NVIDIA's driver is installed; much faster than importing CuPy."""
     try:
         ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
@@ -40,7 +42,7 @@ def driver_found() -> bool:
 
 
 def why_not(number: int) -> Diagnostic | None:
-    """Why the device of that number cannot be used; None if it can."""
+    """Return why the device with this number cannot be used; None if it can."""
     if not is_installed():
         return error("E701", "the cupy backend needs CuPy, which is not installed", help=EITHER)
     if not driver_found():
@@ -51,7 +53,7 @@ def why_not(number: int) -> Diagnostic | None:
     try:
         with warnings.catch_warnings(action="ignore"):
             import cupy
-        cupy.cuda.runtime  # noqa: B018 - a folder that was left behind is imported, but has none
+        cupy.cuda.runtime  # noqa: B018 - missing if only a leftover folder was imported
     except Exception as problem:  # a broken installation fails in many ways
         return _cannot_be_loaded(_gist(problem.__cause__ or problem))
     try:
@@ -70,7 +72,7 @@ def _has(package: str) -> bool:
 
 
 def _unfit(cupy: Any, number: int) -> Diagnostic | None:
-    """What versions and numbers say against a device."""
+    """Return what versions and numbers say against a device, if anything."""
     driver, own = cupy.cuda.runtime.driverGetVersion(), cupy.cuda.runtime.runtimeGetVersion()
     if driver == 0:
         return _no_driver()
@@ -83,13 +85,13 @@ def _unfit(cupy: Any, number: int) -> Diagnostic | None:
     if number >= count:
         return _no_device(number, count, [])
     capability = int(cupy.cuda.Device(number).compute_capability)
-    oldest = 75 if own >= CUDA_13 else 70
+    oldest = OLDEST_FOR_CUDA_13 if own >= CUDA_13 else OLDEST
     if capability < oldest:
-        older = f"{INSTALL}, in place of CuPy for CUDA 13, or " if capability >= 70 else ""
+        older = f"{INSTALL}, in place of CuPy for CUDA 13, or " if capability >= OLDEST else ""
         return error(
             "E708",
-            f"device {number} has compute capability {_halves(capability)}, and {_halves(oldest)} "
-            f"is the least for CUDA {_cuda(own)}",
+            f"device {number} has compute capability {_dotted(capability)}; "
+            f"with CUDA {_cuda(own)}, spnc needs {_dotted(oldest)} or higher",
             help=f"{older}{PROCESSOR}",
         )
     return None
@@ -97,14 +99,14 @@ def _unfit(cupy: Any, number: int) -> Diagnostic | None:
 
 @cache
 def _probed(cupy: Any, number: int) -> None:
-    """Compile the smallest kernel, and load it on the device: whatever is wrong shows here."""
+    """Compile a tiny kernel and load it on the device, to find any other problem."""
     with cupy.cuda.Device(number):
         cupy.RawModule(code=PROBE).get_function("probe")
 
 
 @contextmanager
 def explained(cupy: Any) -> Iterator[None]:
-    """What CuPy raises where the machine, not spnc, is at fault, as diagnostics."""
+    """Turn CuPy's errors into diagnostics where the machine, not spnc, is at fault."""
     try:
         yield
     except cupy.cuda.memory.OutOfMemoryError as problem:
@@ -118,7 +120,7 @@ def explained(cupy: Any) -> Iterator[None]:
             "E710",
             "the device failed",
             notes=[_gist(problem)],
-            help=f"see whether `nvidia-smi` still answers; meanwhile {PROCESSOR}",
+            help=f"check whether `nvidia-smi` still works; meanwhile {PROCESSOR}",
         )
         raise InputError([found]) from problem
     except cupy.cuda.compiler.CompileException as problem:
@@ -126,9 +128,9 @@ def explained(cupy: Any) -> Iterator[None]:
     except OSError as problem:
         found = error(
             "E707",
-            "the compiled kernels cannot be kept",
+            "the compiled kernels cannot be cached",
             notes=[_gist(problem)],
-            help="name a folder that can be written to in the variable CUPY_CACHE_DIR",
+            help="set the variable CUPY_CACHE_DIR to a folder that can be written to",
         )
         raise InputError([found]) from problem
     except RuntimeError as problem:
@@ -139,30 +141,31 @@ def explained(cupy: Any) -> Iterator[None]:
 
 
 def no_room(least: float, memory: float) -> InputError:
-    """Not even a few rows fit into the memory that may be used."""
+    """Return the error that not even a few rows fit into the memory that may be used."""
     found = error(
         "E706",
-        f"the circuit needs {_amount(least)} to work in, and may use {_amount(memory)}",
-        help="give `memory_mb` a larger number (without it, half of what is free may be used), set "
+        f"the circuit needs at least {_amount(least)} of working memory, but may use only "
+        f"{_amount(memory)}",
+        help="raise `memory_mb` (if it is not set, half of the free memory may be used), set "
         f"`precision: float32`, or {PROCESSOR}",
     )
     return InputError([found])
 
 
 def too_many_states(columns: Sequence[Column]) -> InputError:
-    """Some column has more states than 16 bits can number."""
+    """Return the error that some column has more states than 16 bits can number."""
     widest = max(columns, key=lambda column: column.states)
     found = error(
         "E709",
-        f"column `{widest.name}` has {widest.states:,} states, and the cupy backend takes "
-        "65,534 at most",
+        f"column `{widest.name}` has {widest.states:,} states, but the cupy backend allows "
+        "at most 65,534",
         help=PROCESSOR,
     )
     return InputError([found])
 
 
 def error(code: str, message: str, *, notes: Sequence[str] = (), help: str) -> Diagnostic:
-    """An error that has no place in a file."""
+    """Return an error that does not point into a file."""
     return Diagnostic(code=code, severity="error", message=message, notes=tuple(notes), help=help)
 
 
@@ -171,7 +174,7 @@ def _cannot_be_loaded(reason: str) -> Diagnostic:
         "E702",
         "CuPy is installed but cannot be used",
         notes=[reason],
-        help=f"remove every package that `pip list` shows with cupy in its name; then {EITHER}",
+        help=f"uninstall every package with cupy in its name (see `pip list`); then {EITHER}",
     )
 
 
@@ -192,8 +195,8 @@ def _old_driver(driver: int, own: int) -> Diagnostic:
         what = "update the driver to 580 or newer"
     return error(
         "E704",
-        f"the driver is for CUDA {_cuda(driver)}, and CuPy for CUDA {_cuda(own)}",
-        help=f"{what} (`nvidia-smi` shows which there is)",
+        f"the driver supports CUDA {_cuda(driver)}, but CuPy is built for CUDA {_cuda(own)}",
+        help=f"{what} (`nvidia-smi` shows the current version)",
     )
 
 
@@ -201,19 +204,19 @@ def _no_device(number: int, count: int, notes: Sequence[str]) -> Diagnostic:
     there = f"there {'is' if count == 1 else 'are'} {counted(count, 'device')}"
     return error(
         "E705",
-        f"there is no device {number}: {there}" if count else "there is no device to be seen",
+        f"there is no device {number}: {there}" if count else "no device was found",
         notes=notes,
-        help="devices are numbered from 0 on; CUDA_VISIBLE_DEVICES may hide some",
+        help="devices are numbered from 0; the variable CUDA_VISIBLE_DEVICES may hide some",
     )
 
 
 def _no_memory(problem: Exception) -> Diagnostic:
     return error(
         "E706",
-        "the device has not enough memory",
+        "the device does not have enough memory",
         notes=[_gist(problem)],
-        help="end what else uses the device, give `memory_mb` a smaller number so that fewer rows "
-        f"are computed at once, set `precision: float32`, or {PROCESSOR}",
+        help="stop other programs that use the device, lower `memory_mb` so that fewer rows are "
+        f"computed at once, set `precision: float32`, or {PROCESSOR}",
     )
 
 
@@ -222,12 +225,12 @@ def _not_compiled(problem: Exception) -> Diagnostic:
         "E707",
         "the kernels cannot be compiled",
         notes=[_gist(problem)],
-        help=f"the compiler library NVRTC and its headers come with {EITHER}",
+        help=f"install the compiler library NVRTC and its headers: {EITHER}",
     )
 
 
 def _gist(problem: BaseException) -> str:
-    """The first line of an error that says something."""
+    """Return the first line of an error message that contains text."""
     lines = [line.strip() for line in str(problem).splitlines()]
     return next((line for line in lines if line.strip("=- ")), type(problem).__name__)
 
@@ -236,7 +239,7 @@ def _cuda(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def _halves(capability: int) -> str:
+def _dotted(capability: int) -> str:
     return f"{capability // 10}.{capability % 10}"
 
 

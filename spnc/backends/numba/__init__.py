@@ -1,10 +1,13 @@
-"""The CPU backend: what need not be computed is found once per table, the rest is compiled loops.
+"""The CPU backend: compiled loops that compute what is equal in the data only once.
 
-A circuit over binary columns sees far fewer distinct things than it has row-edges. A node over
-few columns takes one value per distinct *projection* of the rows onto these columns, and the flow
-through it can be summed per projection before it goes further down. `spnc.backends.planning` works
-this out for a program and a table; `layout` lays it out as flat arrays; `kernels` runs them, in the
-linear domain; `logspace` computes the rows for which doubles do not reach.
+A node over few columns takes one value per distinct *projection* of the rows onto these columns,
+and the flow through it can be summed per projection before it goes further down. So a circuit over
+binary columns needs far fewer operations than it has edges times rows.
+
+`spnc.backends.planning` finds the projections for a program and a table. `layout` describes the
+flat arrays that `layout_builder` makes of them. `executor` shares the work out among threads that
+run `kernels`, in the linear domain. `upper_bounds` tells which rows the range of doubles was too
+small for, and `log_domain` computes those rows again. docs/engine.md explains the reasons.
 """
 
 from spnc.backends.numba.backend import NumbaBackend

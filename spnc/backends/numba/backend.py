@@ -1,7 +1,7 @@
-"""The fast CPU backend: compiled loops over the distinct projections of the data.
+"""The plug-in of the CPU backend: its options and how it is opened.
 
-See `spnc.engine` for how. Nothing is compiled for a circuit: the kernels take it as arrays, are
-compiled once per machine, and kept on disk.
+Nothing is compiled per circuit: the kernels take the circuit as arrays, are compiled once per
+machine, and are cached on disk.
 """
 
 from __future__ import annotations
@@ -22,34 +22,38 @@ if TYPE_CHECKING:
 @BACKENDS.register("numba")
 @dataclass(frozen=True, kw_only=True)
 class NumbaBackend(Options):
-    """Compiled loops on all cores; what is equal in the data is computed once."""
+    """Compiled loops on all cores that compute what is equal in the data only once."""
 
     priority: ClassVar[int] = 10
 
     threads: int | None = option(
         None,
-        "how many threads; none: as NUMBA_NUM_THREADS or OMP_NUM_THREADS say, or one per core",
+        "number of threads; none: NUMBA_NUM_THREADS or OMP_NUM_THREADS if set, else one per core",
         min=1,
     )
     plan_rows: int = option(
         1_500,
-        "a table to be read once is planned from so many rows on, one for training from 2% of it",
+        "least rows for which a table read once is planned; tables for training: 2% of that",
         min=0,
     )
 
     def why_not(self) -> Diagnostic | None:
-        """It needs numba."""
+        """Return a diagnostic if numba is not installed."""
         if find_spec("numba") is not None:
             return None
         message = "the numba backend needs numba, which is not installed"
         return Diagnostic("E701", message, span=self.span_of(""), help="pip install numba")
 
+    def expected_here(self) -> bool:
+        """Return True: numba is installed with spnc."""
+        return True
+
     def resolved(self) -> NumbaBackend:
-        """Itself."""
+        """Return itself."""
         return self
 
     def prepare(self, program: Program, progress: Progress) -> None:
-        """The kernels that the program needs, compiled or read from disk."""
+        """Compile the kernels that the program needs, or read them from disk."""
         from spnc.backends.numba.dense import has_dense_blocks
         from spnc.backends.numba.first_use import compile_kernels
 
@@ -57,7 +61,7 @@ class NumbaBackend(Options):
         compile_kernels(has_dense_blocks(program), lambda done: progress(label, done, None))
 
     def open(self, program: Program) -> CpuEngine:
-        """An engine for the program."""
+        """Return an engine for the program."""
         from spnc.backends.numba.engine import CpuEngine
 
         return CpuEngine(program, self.threads, self.plan_rows)

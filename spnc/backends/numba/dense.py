@@ -1,7 +1,7 @@
-"""Dense blocks: sums that share all their children, which are matrix products then.
+"""Dense blocks: groups of sums that share all their children, computed as matrix products.
 
 Tensorised structures (RAT-SPNs, hidden Chow-Liu trees) are full of them. They are found in the
-graph; no learner has to promise them.
+circuit itself, so learners need not declare them.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from spnc.backends.planning.plan import SUM
+from spnc.backends.planning.kinds import SUM
 from spnc.program.program import Program
 
-SUMS = 8  # a block of fewer sums is not worth a matrix product,
-EDGES = 100  # nor one of fewer weights: hidden Chow-Liu trees gain from ten states on
+# Smaller blocks are not worth a matrix product: hidden Chow-Liu trees gain from ten states on.
+MIN_SUMS = 8
+MIN_WEIGHTS = 100
 
 
 def dense_blocks(
     kinds: Sequence[int], children: Sequence[Sequence[int]]
 ) -> list[tuple[list[int], list[int]]]:
-    """The blocks: their sums and the children of each, all ascending."""
+    """Return the sums and the children of every block, both ascending."""
     sharing: dict[tuple[int, ...], list[int]] = {}
     for n, kind in enumerate(kinds):
         if kind == SUM:
@@ -33,11 +34,11 @@ def dense_blocks(
 
 
 def _is_block(sums: int, fan: int) -> bool:
-    return sums >= SUMS and sums * fan >= EDGES
+    return sums >= MIN_SUMS and sums * fan >= MIN_WEIGHTS
 
 
 def has_dense_blocks(program: Program) -> bool:
-    """Whether a plan for the program will have any."""
+    """Whether a layout of the program will have dense blocks."""
     sharing: Counter[bytes] = Counter()
     for segment in program.segments:
         if segment.is_sum:

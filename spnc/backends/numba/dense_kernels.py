@@ -1,6 +1,6 @@
 """Dense blocks as matrix products, for cells and row nodes alike. All matrices are flat.
 
-`places` says where the values of a node start; `size` is how many there are.
+The values of a node start at places[node], and there are `size` of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def _multiply(left, right, rows, inner, columns, out):
 
 @kernel
 def _gather(dense, block, places, size, values, across, down):
-    """The values of a dense block's children; entry k of child j goes to j · down + k · across."""
+    """Copy a dense block's child values: entry k of child j goes to j · down + k · across."""
     start, fan = dense.starts[block], dense.starts[block + 1] - dense.starts[block]
     found = np.empty(fan * size)
     for j in range(fan):
@@ -30,7 +30,7 @@ def _gather(dense, block, places, size, values, across, down):
 
 @kernel
 def dense_forward(dense, block, matrices, places, size, values, own):
-    """The values of a dense block's sums, [sum, entry]."""
+    """Compute the values of a dense block's sums, [sum, entry]."""
     fan = dense.starts[block + 1] - dense.starts[block]
     below = _gather(dense, block, places, size, values, 1, size)
     matrix = matrices[0, dense.weights[block] : dense.weights[block + 1]]
@@ -39,8 +39,11 @@ def dense_forward(dense, block, matrices, places, size, values, own):
 
 @kernel
 def dense_backward(dense, block, matrices, places, size, values, above, counts, out):
-    """From the flows of a dense block's sums, divided by their values: the flows of its edges,
-    added up, into `counts`, and into `out` what its children get for each unit of their values."""
+    """Pass flows down through a dense block, given its sums' flows divided by their values.
+
+    The flows of its edges are added up in `counts`. The flows of its children, divided by the
+    children's values, go to `out`.
+    """
     start, stop = dense.weights[block], dense.weights[block + 1]
     sums, fan = dense.sums[block], dense.starts[block + 1] - dense.starts[block]
     _multiply(matrices[1, start:stop], above, fan, sums, size, out)

@@ -7,26 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.backends.numba.layout import make_plan
-from spnc.backends.numba.row_by_row import Flowing, RowByRow
-from spnc.backends.numba.running import Running
-from spnc.backends.planning.plan import Codes
-from spnc.backends.planning.skeleton import Skeleton, leaf_probabilities, shuffled
-from spnc.common.arrays import Floats
+from spnc.backends.numba.executor import LayoutExecutor
+from spnc.backends.numba.layout_builder import make_layout
+from spnc.backends.numba.log_domain import FlowTotals, LogDomain
+from spnc.backends.numba.node_values import node_values
+from spnc.backends.planning.program_index import Codes, ProgramIndex, leaf_probabilities, shuffled
+from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, thread_count
 from spnc.data.dataset import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 
+TRAINING_PASSES = 50  # passes that share the cost of planning a table for training, about
+
 
 @dataclass(eq=False)
 class Batch:
-    """Rows laid out for an engine, shuffled: as codes, and as a plan if they are many."""
+    """Rows loaded for an engine, in shuffled order: as codes and, if there are many, a layout."""
 
     codes: Codes
     weights: Floats
-    order: NDArray[np.intp]  # where the rows were
-    running: Running | None
+    order: NDArray[np.intp]  # the position of each row in the table
+    executor: LayoutExecutor | None  # None: every row is computed in the log domain
 
     @property
     def rows(self) -> int:
@@ -39,60 +41,72 @@ class CpuEngine:
 
     def __init__(self, program: Program, threads: int | None, plan_rows: int) -> None:
         self.program = program
-        self.skeleton = Skeleton(program)
+        self.index = ProgramIndex(program)
         self.team = ThreadTeam(thread_count(threads))
         self.plan_rows = plan_rows
-        self.row_by_row = RowByRow(self.skeleton, self.team)
+        self.log_domain = LogDomain(self.index, self.team)
 
     def load(self, table: Table, *, once: bool = False) -> Batch:
-        """Codes, and a plan where there is enough to save.
+        """Encode and shuffle the rows; plan them if there are enough for planning to pay off.
 
-        Planning costs about as much as evaluating some 1,500 rows one by one, whatever the circuit.
+        Planning costs about as much as evaluating 1,500 rows one by one, whatever the circuit.
         """
-        codes, weights, order = shuffled(self.skeleton, table)
-        running = None
-        enough = self.plan_rows if once else self.plan_rows / 50
-        # Plans number projections, and so the codes of a column, by 16 bits.
+        codes, weights, order = shuffled(self.index, table)
+        executor = None
+        enough = self.plan_rows if once else self.plan_rows / TRAINING_PASSES
+        # Projections, and with them the codes of a column, are numbered by 16 bits.
         if table.rows >= max(1, enough) and codes.dtype == np.uint16:
-            running = Running(make_plan(self.skeleton, codes, weights), self.team)
-        return Batch(codes, weights, order, running)
+            executor = LayoutExecutor(make_layout(self.index, codes, weights), self.team)
+        return Batch(codes, weights, order, executor)
 
     def log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
-        """log p(row) for every row loaded; missing values are marginalised."""
+        """Return log p(row) for every loaded row; missing values are marginalised."""
         found = np.empty(batch.rows)
         found[batch.order] = self._log_likelihood(parameters, batch)
         return found
 
     def _log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
-        """The same, in the batch's own order."""
+        """Return the log-likelihoods in the batch's own order."""
         found = np.full(batch.rows, np.nan)
         probabilities = leaf_probabilities(self.program, parameters)
-        running = batch.running
-        if running is not None:
-            with running.quietly():
-                running.start(parameters.weights, probabilities)
-                running.log_likelihoods(found)
-        self.row_by_row.finish(parameters, probabilities, batch.codes, found)
+        executor = batch.executor
+        if executor is not None:
+            with executor.one_blas_thread():
+                executor.start(parameters.weights, probabilities)
+                executor.log_likelihoods(found)
+        self.log_domain.finish(parameters, probabilities, batch.codes, found)
         return found
 
     def score(self, parameters: Parameters, batch: Batch) -> Score:
-        """How well the rows loaded are explained."""
+        """Return how well the loaded rows are explained."""
         return Score.of(self._log_likelihood(parameters, batch), batch.weights)
 
     def expected_counts(self, parameters: Parameters, batch: Batch) -> Counts:
-        """Flows through every edge and leaf, summed over rows by weight; and the score."""
+        """Return flows through sum edges and leaves, summed over weighted rows, and the score."""
         found = np.full(batch.rows, np.nan)
         counts = np.zeros(self.program.slots)
-        states = np.zeros(self.skeleton.probability_count)
+        states = np.zeros(self.index.probability_count)
         probabilities = leaf_probabilities(self.program, parameters)
-        running = batch.running
-        if running is not None:
-            with running.quietly():
-                running.start(parameters.weights, probabilities)
-                running.flows_through_rows(batch.weights, found, counts)
-                running.flows_through_cells(counts)
-            leaves = running.plan.leaves
-            states[leaves.sources] = running.flows[leaves.entries]
-        flowing = Flowing(batch.weights, counts, states)
-        self.row_by_row.finish(parameters, probabilities, batch.codes, found, flowing)
-        return Counts(counts, self.skeleton.leaf_tables(states), Score.of(found, batch.weights))
+        executor = batch.executor
+        if executor is not None:
+            with executor.one_blas_thread():
+                executor.start(parameters.weights, probabilities)
+                executor.flows_through_rows(batch.weights, found, counts)
+                executor.flows_through_cells(counts)
+            leaves = executor.layout.leaves
+            states[leaves.sources] = executor.flows[leaves.entries]
+        totals = FlowTotals(batch.weights, counts, states)
+        self.log_domain.finish(parameters, probabilities, batch.codes, found, totals)
+        return Counts(counts, self.index.leaf_tables(states), Score.of(found, batch.weights))
+
+    def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the likelihood ratios of these nodes, `[node, row]`."""
+        index, team = self.index, self.team
+        return node_values(index, parameters, table, nodes, team, with_flows=False)[0]
+
+    def node_values_and_flows(
+        self, parameters: Parameters, table: Table, nodes: Ints
+    ) -> tuple[Floats, Floats]:
+        """Return the likelihood ratios of these nodes, and the flows through them."""
+        index, team = self.index, self.team
+        return node_values(index, parameters, table, nodes, team, with_flows=True)

@@ -1,4 +1,4 @@
-"""A first use of every kernel, on a circuit just large enough to need them all."""
+"""Compile every kernel by using it once, on a circuit just large enough to need them all."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ import numpy as np
 from numba.core import event
 
 from spnc.backends.numba.engine import CpuEngine
-from spnc.backends.planning.compiling import Listener
+from spnc.backends.planning.compiling import CompileCounter
 from spnc.backends.planning.projections import pack
 from spnc.data.dataset import Column, Table
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 
 COLUMNS = 3
-FEW, MANY = 2, 16  # states of a latent variable: too few for dense blocks, and enough
+FEW, MANY = 2, 16  # states of a latent variable: too few for dense blocks, and enough for them
 
 
-def compile_kernels(dense: bool, tell: Callable[[int], None]) -> None:
-    """Make kernels ready; `tell` hears of each that has to be compiled, and not just read."""
-    with event.install_listener("numba:compile", Listener(tell)):
+def compile_kernels(dense: bool, report: Callable[[int], None]) -> None:
+    """Compile all kernels or read them from disk; `report` gets the number compiled so far."""
+    with event.install_listener("numba:compile", CompileCounter(report)):
         for states in (FEW, MANY) if dense else (FEW,):
             _use(states)
 
 
 @cache
 def _use(states: int) -> None:
-    """Evaluate and count, over all rows and some that are impossible; once per process."""
+    """Evaluate and count over all rows, some of them impossible; once per process."""
     program, parameters = _circuit(states)
     codes = np.arange(2**COLUMNS)
     values = ((codes[:, None] >> np.arange(COLUMNS)) & 1).astype(np.float64)
     often = np.repeat(values, 8, axis=0)
-    # Few projections and many rows, and the other way round; and without a plan.
+    # Few projections and many rows; as many projections as rows; and without a layout.
     for plan_rows, table in ((0, Table(often)), (0, Table(values)), (10**9, Table(values))):
         engine = CpuEngine(program, threads=1, plan_rows=plan_rows)
         batch = engine.load(table)
         engine.log_likelihood(parameters, batch)
         engine.expected_counts(parameters, batch)
     every = np.arange(COLUMNS)
-    own = engine.skeleton.encode(Table(values))
+    own = engine.index.encode(Table(values))
     pack(own, np.full(COLUMNS, 3), np.arange(COLUMNS + 1), every, codes.astype(np.uint32), 4)
 
 
 def _circuit(states: int) -> tuple[Program, Parameters]:
-    """A sum of mixtures: products of two leaves, as many sums over all of them, a product, a root.
+    """A small circuit: products of two leaves, as many sums over all of them, a sum, a product.
 
-    The last column's leaf is a sure 1 and one weight is zero, so that some rows are impossible
+    The last column's leaf is 1 for certain and one weight is zero, so that some rows are impossible
     and some nodes are dead.
     """
     leaves = states * (COLUMNS - 1)

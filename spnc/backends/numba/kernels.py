@@ -1,16 +1,16 @@
-"""The compiled loops, in the linear domain. Generic over circuits: a plan's arrays are the program.
+"""The compiled loops, in the linear domain. They take any circuit, as the arrays of a layout.
 
-Every leaf value is divided by the probability of that column's value in the table, so that a
-node's number is a likelihood ratio near one, and sums and products are plain multiply-adds. Where
-numbers leave the range in which all is sure, kernels say so by a sign (see `bracket`).
+Every leaf value is divided by the probability of that value in the reference distribution, so that
+a node's value is a likelihood ratio near one, and sums and products are plain multiply-adds. Where
+numbers leave the range in which they are exact, kernels return a flag (see `upper_bounds`).
 
-Flows: a sum's flow is divided by its value once (one division a node and projection); the edge
-to a child then costs two multiplications and an addition. Products hand their flow on unchanged.
+Flows: a sum's flow is divided by its value once (one division per node and projection); the edge
+to a child then costs two multiplications and an addition. Products pass their flow on unchanged.
 
-Kernels release the interpreter's lock and never share what they write: threads run them on
-disjoint tasks, blocks or cells, and every sum is taken in one fixed order.
+Kernels release the GIL and never write to the same places: threads run them on disjoint tasks,
+blocks or cells, and every sum is taken in one fixed order.
 
-`dense` is None in plans without dense blocks, and numba leaves out all that depends on it.
+`dense` is None in layouts without dense blocks, and numba leaves out all code that depends on it.
 """
 
 from __future__ import annotations
@@ -18,50 +18,51 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.backends.numba.dense_kernels import dense_backward, dense_forward
-from spnc.backends.planning.compiling import kernel, part
-from spnc.backends.planning.plan import DENSE, LEAF, MEMBER, PRODUCT, SUM
+from spnc.backends.planning.compiling import inlined, kernel
+from spnc.backends.planning.kinds import DENSE, LEAF, MEMBER, PRODUCT, SUM
 
-FLOOR, CEILING = 1e-290, 1e290
-LOW, HIGH = 1, 2  # signs that a number was below the floor, or above the ceiling
+FLOOR, CEILING = 1e-290, 1e290  # what lies between is exact: doubles reach from 1e-308 to 1e308
+LOW, HIGH = 1, 2  # flags: a number was below the floor, or above the ceiling
 
 
-@part
-def _signs(own):
-    """Whether numbers leave the range in which all is sure."""
+@inlined
+def _range_flags(own):
+    """Return the flags of numbers below the floor and above the ceiling."""
     low, high = 0, 0
     for k in range(len(own)):
         low += own[k] < FLOOR
-        high += not (own[k] <= CEILING)  # what is not a number counts as well
+        high += not (own[k] <= CEILING)  # true for NaN as well
     return (LOW if low else 0) | (HIGH if high else 0)
 
 
-@part
-def _too_high(own):
-    """The sign of numbers above the ceiling alone."""
+@inlined
+def _high_flag(own):
+    """Return the flag of numbers above the ceiling only."""
     high = 0
     for k in range(len(own)):
         high += not (own[k] <= CEILING)
     return HIGH if high else 0
 
 
-@part
-def _times(own, table, way):
-    """Multiply; a sign if that leads below the floor, whence the next factor may lead back.
+@inlined
+def _multiply_mapped(own, table, lookup):
+    """Multiply in place, factors read through a map; return LOW if a result is below the floor.
 
-    Nothing is lost where a factor is zero: indicators are, for all states but one.
+    The next factor may lead back above the floor, so every product is checked. A factor of zero
+    loses nothing: an indicator is zero for all states but one.
     """
     low = 0
     for k in range(len(own)):
-        factor = table[way[k]]
+        factor = table[lookup[k]]
         both = own[k] * factor
         low += (both < FLOOR) & (own[k] > 0.0) & (factor > 0.0)
         own[k] = both
     return LOW if low else 0
 
 
-@part
-def _times_straight(own, factors):
-    """The same for factors in the order of the numbers themselves."""
+@inlined
+def _multiply(own, factors):
+    """Multiply in place, factors in the same order; return LOW if a result is below the floor."""
     low = 0
     for k in range(len(own)):
         both = own[k] * factors[k]
@@ -70,15 +71,15 @@ def _times_straight(own, factors):
     return LOW if low else 0
 
 
-@part
-def _add_times(own, weight, other):
+@inlined
+def _add_weighted(own, weight, other):
     for k in range(len(own)):
         own[k] += weight * other[k]
 
 
-@part
+@inlined
 def _share_flow(weight, above, value, own):
-    """Hand a sum's flow, divided by its value, to a child; how much that was."""
+    """Add to a child its share of a sum's flow, which is divided by its value; return the total."""
     total = 0.0
     for k in range(len(own)):
         flow = weight * above[k] * value[k]
@@ -87,7 +88,7 @@ def _share_flow(weight, above, value, own):
     return total
 
 
-@part
+@inlined
 def _divide(flow, value):
     for k in range(len(flow)):
         flow[k] = flow[k] / value[k] if value[k] > 0.0 else 0.0
@@ -95,7 +96,7 @@ def _divide(flow, value):
 
 @kernel
 def mark_alive(kinds, links, dense, weights, alive):
-    """Mark what marked nodes reach through weights above zero; the rest costs nothing."""
+    """Mark what marked nodes reach through weights above zero; the rest is skipped."""
     for i in range(len(kinds) - 1, -1, -1):
         if kinds[i] == DENSE:
             if dense is not None:
@@ -114,9 +115,9 @@ def mark_alive(kinds, links, dense, weights, alive):
 
 @kernel
 def cells_forward(first, last, cells, dense, weights, matrices, maps, alive, values):
-    """The values of the cells first … last-1, and the signs they give."""
+    """Compute the values of the cells first … last-1; return their flags."""
     links, offsets = cells.children, cells.offsets
-    signs = 0
+    flags = 0
     for i in range(first, last):
         kind = cells.kinds[i]
         if alive[i] == 0 or kind in (LEAF, MEMBER):
@@ -126,21 +127,21 @@ def cells_forward(first, last, cells, dense, weights, matrices, maps, alive, val
         if kind == PRODUCT:
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
-                way = maps[links.maps[e] : links.maps[e] + size]
-                signs |= _times(own, values[offsets[links.nodes[e]] :], way)
+                lookup = maps[links.maps[e] : links.maps[e] + size]
+                flags |= _multiply_mapped(own, values[offsets[links.nodes[e]] :], lookup)
         elif kind == SUM:
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 weight = weights[links.slots[e]]
                 if weight > 0.0:
                     child = offsets[links.nodes[e]]
-                    _add_times(own, weight, values[child : child + size])
+                    _add_weighted(own, weight, values[child : child + size])
         elif dense is not None:
             block = dense.block_of[i]
             own = values[offsets[i] : offsets[i] + dense.sums[block] * size]
             dense_forward(dense, block, matrices, offsets, size, values, own)
-        signs |= _too_high(own) if kind == PRODUCT else _signs(own)
-    return signs
+        flags |= _high_flag(own) if kind == PRODUCT else _range_flags(own)
+    return flags
 
 
 @kernel
@@ -148,7 +149,7 @@ def cells_backward(
     first, last, cells, dense, weights, matrices, maps, alive, values, flows, buffers, counts,
     dense_counts,
 ):  # fmt: skip
-    """The flows of the cells first … last-1, last first; those of their edges into the counts.
+    """Compute the flows of the cells first … last-1 in reverse, and the counts of their edges.
 
     Every cell collects from its parents. The flow of a sum is left divided by its value.
     """
@@ -165,9 +166,9 @@ def cells_backward(
                 continue
             above = flows[offsets[parent] : offsets[parent] + cells.sizes[parent]]
             if cells.kinds[parent] == PRODUCT:
-                way = maps[links.maps[e] : links.maps[e] + len(above)]
+                lookup = maps[links.maps[e] : links.maps[e] + len(above)]
                 for k in range(len(above)):
-                    own[way[k]] += above[k]
+                    own[lookup[k]] += above[k]
             elif cells.kinds[parent] == SUM:
                 slot = links.slots[e]
                 counts[slot] = _share_flow(weights[slot], above, value, own)
@@ -191,20 +192,20 @@ def cells_backward(
 def rows_pass(
     first, last, width, nodes, dense, places, offsets, weights, matrices, maps, alive, cell_values,
     reference, row_weights, flowing, base, values, flows, dense_flows, gate_flows, counts,
-    dense_counts, signs, found,
+    dense_counts, flags, found,
 ):  # fmt: skip
-    """Log-likelihoods of the blocks first … last-1; with `flowing`, the flows through row nodes.
+    """Compute log-likelihoods of the blocks first … last-1 and, if `flowing`, flows of row nodes.
 
-    A row whose ratio is not sure gets not-a-number, and no flow. The signs of every block go to
-    `signs`. The flows of gates go to gate_flows[gate, row - base·width]; those of edges, added up
-    over a block, to counts[block - base, edge] and dense_counts[block - base, edge].
+    A row whose ratio is out of range gets NaN and no flow. The flags of every block go to `flags`.
+    The flows of gates go to gate_flows[gate, row - base·width]; those of edges, summed over a
+    block, to counts[block - base, edge] and dense_counts[block - base, edge].
     """
     links = nodes.children
     root = len(nodes.kinds) - 1
     for block in range(first, last):
         row = block * width
         size = min(width, len(found) - row)
-        signs[block] = 0
+        flags[block] = 0
         for i in range(root + 1):
             kind = nodes.kinds[i]
             if alive[i] == 0 or kind == MEMBER:
@@ -213,26 +214,26 @@ def rows_pass(
             if kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    signs[block] |= _times_straight(own, values[places[links.nodes[e]] :])
+                    flags[block] |= _multiply(own, values[places[links.nodes[e]] :])
                 for e in range(nodes.cells.starts[i], nodes.cells.starts[i + 1]):
                     start = nodes.cells.maps[e] + row
                     cell = cell_values[offsets[nodes.cells.nodes[e]] :]
-                    signs[block] |= _times(own, cell, maps[start : start + size])
+                    flags[block] |= _multiply_mapped(own, cell, maps[start : start + size])
             elif kind == SUM:
                 own[:] = 0.0
                 for e in range(links.starts[i], links.starts[i + 1]):
                     weight = weights[links.slots[e]]
                     if weight > 0.0:
                         child = places[links.nodes[e]]
-                        _add_times(own, weight, values[child : child + size])
+                        _add_weighted(own, weight, values[child : child + size])
             elif dense is not None:
                 number = dense.block_of[i]
                 all_sums = values[places[i] : places[i] + dense.sums[number] * width]
                 dense_forward(dense, number, matrices, places, width, values, all_sums)
                 for m in range(1, dense.sums[number]):
-                    signs[block] |= _signs(all_sums[m * width : m * width + size])
-            # A root of zero is an impossible row: the bracket says so.
-            signs[block] |= _too_high(own) if kind == PRODUCT and i < root else _signs(own)
+                    flags[block] |= _range_flags(all_sums[m * width : m * width + size])
+            # A root of zero may be an impossible row, which only the upper bound can tell.
+            flags[block] |= _high_flag(own) if kind == PRODUCT and i < root else _range_flags(own)
 
         for k in range(size):
             value = values[places[root] + k]
@@ -247,7 +248,7 @@ def rows_pass(
         for k in range(size):
             if found[row + k] > -np.inf:
                 flows[places[root] + k] = row_weights[row + k]
-            elif signs[block] & HIGH:  # an infinity here must not meet a flow of zero
+            elif flags[block] & HIGH:  # infinity times a flow of zero would be NaN
                 for i in range(root + 1):
                     values[places[i] + k] = 0.0
         for i in range(root, -1, -1):
@@ -292,7 +293,7 @@ def rows_pass(
 def feed_cells(first, last, row, size, width, feeds, offsets, maps, gate_flows, flows):
     """Add the flows of gates, for rows row … row+size-1, to those of the cells below them.
 
-    Block by block, and gate by gate within a block: an order that no wave can change.
+    The order is block by block, and gate by gate within a block, whatever the size of a wave.
     """
     links = feeds.gates
     for i in range(first, last):
@@ -301,14 +302,14 @@ def feed_cells(first, last, row, size, width, feeds, offsets, maps, gate_flows, 
             stop = min(start + width, size)
             for e in range(links.starts[i], links.starts[i + 1]):
                 gate = gate_flows[links.nodes[e], start:stop]
-                way = maps[links.maps[e] + row + start : links.maps[e] + row + stop]
+                lookup = maps[links.maps[e] + row + start : links.maps[e] + row + stop]
                 for k in range(stop - start):
-                    cell[way[k]] += gate[k]
+                    cell[lookup[k]] += gate[k]
 
 
 @kernel
 def add_counts(parts, slots, counts):
-    """Add the counts of blocks, block by block, to those of the weight slots."""
+    """Add the counts of all blocks, in order, to those of the weight slots."""
     for b in range(len(parts)):
         for e in range(len(slots)):
             if slots[e] >= 0:

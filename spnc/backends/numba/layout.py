@@ -1,218 +1,79 @@
-"""Layout: a rewritten program in the order of its evaluation, as the flat arrays of a `Plan`."""
+"""The layout of a planned program on the CPU: flat arrays in order of evaluation.
+
+Every node lives in a *domain*: the distinct projections of the rows onto its columns where these
+are few (a leaf's domain is the codes of its column), and otherwise the rows themselves. Nodes with
+a domain of their own are *cells*: a value and a flow are kept for each of their projections. The
+others are *row nodes*, computed block by block. A product reads its children through *maps* from
+its own domain into theirs; a sum shares the domain of its children.
+
+These are named tuples of arrays because compiled kernels can take them apart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
-from itertools import count as count_from
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.backends.numba.dense import dense_blocks
-from spnc.backends.numba.schedule import schedule
-from spnc.backends.planning.edges import edges_of, flat
-from spnc.backends.planning.leaf_entries import leaf_entries
-from spnc.backends.planning.plan import (
-    DENSE,
-    MEMBER,
-    Cells,
-    Codes,
-    Dense,
-    Feeds,
-    Links,
-    Plan,
-    RowNodes,
-)
-from spnc.backends.planning.planner import ROWS, Planner
-from spnc.backends.planning.reference import log_reference, marginals
-from spnc.backends.planning.skeleton import Skeleton
+from spnc.backends.planning.edge_lists import EdgeLists
+from spnc.backends.planning.leaf_entries import LeafEntries
 from spnc.common.arrays import Floats, Ints
-from spnc.common.gc_pause import gc_paused
 
 
-@gc_paused()
-def make_plan(skeleton: Skeleton, codes: Codes, weights: Floats) -> Plan:
-    """The plan of a program for a table's codes."""
-    return _Layout(Planner(skeleton, codes), marginals(codes, skeleton.states, weights)).plan()
+class DenseBlocks(NamedTuple):
+    """Dense blocks: sums first … first+sums-1 over the same children, as a matrix of weights."""
+
+    block_of: Ints  # by node: the block that starts there; -1: none
+    sums: Ints  # the number of sums of each block
+    starts: Ints  # where each block's children start
+    children: Ints
+    weights: Ints  # where each block's matrix starts among the dense weights
+    slots: Ints  # the weight slots of all matrices, [sum, child]
+    transposed: Ints  # the same, [child, sum]
+    buffers: Ints  # for cells: where the flows of each block to its children start
 
 
-class _Layout:
-    """Edges and nodes of a rewritten program, and where each node comes to stand."""
+class CellNodes(NamedTuple):
+    """The nodes with domains of their own. `maps` of their edges are positions in the map pool."""
 
-    def __init__(self, planner: Planner, reference: list[Floats]) -> None:
-        self.planner, self.reference = planner, reference
-        self.blocks = dense_blocks(planner.kinds, planner.children)
-        self.kinds = np.array(planner.kinds, dtype=np.uint8)
-        for sums, _ in self.blocks:
-            self.kinds[sums] = MEMBER
-            self.kinds[sums[0]] = DENSE
-        domains = np.array(planner.node_domains, dtype=np.int64)
-        self.sizes = np.array([d.size for d in planner.domains], dtype=np.int64)[domains]
-        self.is_row = domains == ROWS
-        self._edges()
-        self._order()
-
-    def _edges(self) -> None:
-        """All edges, by parent."""
-        planner = self.planner
-        self.parents, self.children, maps, self.slots = edges_of(planner)
-        lengths = [len(m) for m in planner.maps]
-        self.map_starts = np.cumsum([0, *lengths])  # the last stands for "none", which is -1
-        self.edge_maps = np.where(maps >= 0, self.map_starts[maps], -1)
-        self.is_dense = np.isin(self.kinds[self.parents], (DENSE, MEMBER))
-
-    def _order(self) -> None:
-        """Where nodes stand: cells among cells, row nodes among row nodes."""
-        among_cells = ~self.is_row[self.parents]
-        together = [sums for sums, _ in self.blocks]
-        order = schedule(
-            self.sizes,
-            ~self.is_row,
-            self.parents[among_cells],
-            self.children[among_cells],
-            together,
-        )
-        self.stages, self.cell_costs = order.stages, order.costs
-        self.cell_nodes = order.nodes
-        self.row_nodes = _depth_first(
-            self.planner.root, self.planner.children, self.is_row, together
-        )
-        self.position = np.full(len(self.kinds), -1, dtype=np.int64)
-        self.position[self.cell_nodes] = np.arange(len(self.cell_nodes))
-        self.position[self.row_nodes] = np.arange(len(self.row_nodes))
-
-    def _links(self, chosen: NDArray[np.bool_], source: Ints, target: Ints, count: int) -> Links:
-        """The chosen edges by their source, in the order of the layout."""
-        picked = np.flatnonzero(chosen)
-        picked = picked[np.argsort(self.position[source[picked]], kind="stable")]
-        starts = np.searchsorted(self.position[source[picked]], np.arange(count + 1))
-        nodes = self.position[target[picked]]
-        return Links(starts, nodes, self.edge_maps[picked], self.slots[picked])
-
-    def _dense(self, in_rows: bool, count: int) -> Dense:
-        """The dense blocks among the row nodes, or among the cells."""
-        planner = self.planner
-        blocks = [b for b in self.blocks if self.is_row[b[0][0]] == in_rows]
-        block_of = np.full(count, -1, dtype=np.int64)
-        slots: list[int] = []
-        transposed: list[int] = []
-        sizes, buffers = [], []
-        for number, (sums, children) in enumerate(blocks):
-            block_of[self.position[sums[0]]] = number
-            matrix = []
-            for s in sums:
-                own = zip(planner.children[s], count_from(planner.first_slots[s]), strict=False)
-                slot = dict(own)
-                matrix.append([slot[c] for c in children])
-            slots += chain.from_iterable(matrix)
-            transposed += chain.from_iterable(zip(*matrix, strict=True))
-            sizes.append(len(sums) * len(children))
-            buffers.append(len(children) * int(self.sizes[sums[0]]))
-        fans = [len(children) for _, children in blocks]
-        return Dense(
-            block_of,
-            np.array([len(sums) for sums, _ in blocks], dtype=np.int64),
-            np.cumsum([0, *fans]),
-            self.position[flat([children for _, children in blocks])],
-            np.cumsum([0, *sizes]),
-            np.array(slots, dtype=np.int64),
-            np.array(transposed, dtype=np.int64),
-            np.cumsum([0, *buffers]),
-        )
-
-    def plan(self) -> Plan:
-        """The flat arrays."""
-        planner, parents, children = self.planner, self.parents, self.children
-        leaves = len(planner.skeleton.leaf_columns)
-        in_cells = ~self.is_row[parents]
-        cell_count, row_count = len(self.cell_nodes), len(self.row_nodes)
-        sizes = self.sizes[self.cell_nodes]
-        offsets = np.cumsum(sizes) - sizes
-        dense = self._dense(False, cell_count)
-        sparse = in_cells & ~self.is_dense
-        cells = Cells(
-            self.kinds[self.cell_nodes],
-            sizes,
-            offsets,
-            self._links(sparse, parents, children, cell_count),
-            self._collected(self._links(sparse, children, parents, cell_count), dense, sizes),
-        )
-        to_cell = ~in_cells & ~self.is_row[children]
-        to_row = ~in_cells & self.is_row[children] & ~self.is_dense
-        below = self._links(to_cell, parents, children, row_count)
-        gates = np.flatnonzero(np.diff(below.starts))
-        row_nodes = RowNodes(
-            self.kinds[self.row_nodes],
-            self._links(to_row, parents, children, row_count),
-            below,
-            gates,
-        )
-        above = self._links(to_cell, children, parents, cell_count)
-        fed = np.flatnonzero(np.diff(above.starts))
-        gate_of = np.full(row_count, -1, dtype=np.int64)
-        gate_of[gates] = np.arange(len(gates))
-        starts = np.append(above.starts[fed], above.starts[-1])
-        feeds = Feeds(fed, Links(starts, gate_of[above.nodes], above.maps, above.slots))
-        return Plan(
-            planner.row_count,
-            cells,
-            dense,
-            row_nodes,
-            self._dense(True, row_count),
-            feeds,
-            leaf_entries(planner, self.reference, offsets[self.position[:leaves]]),
-            np.concatenate(planner.maps),
-            log_reference(planner.codes, self.reference),
-            int(sizes.sum()),
-            self.stages,
-            self.cell_costs,
-        )
-
-    def _collected(self, links: Links, dense: Dense, sizes: Ints) -> Links:
-        """What a cell collects flow from: its parents, and the buffers of dense blocks above it."""
-        blocks = np.repeat(np.arange(len(dense.sums)), np.diff(dense.starts))
-        place = np.arange(len(blocks)) - np.repeat(dense.starts[:-1], np.diff(dense.starts))
-        first = np.flatnonzero(dense.block_of >= 0)
-        first = first[np.argsort(dense.block_of[first])]
-        buffer = dense.buffers[blocks] + place * sizes[dense.children]
-        source = np.concatenate(
-            [np.repeat(np.arange(len(sizes)), np.diff(links.starts)), dense.children]
-        )
-        order = np.argsort(source, kind="stable")
-        none = np.full(len(blocks), -1, dtype=np.int64)
-        return Links(
-            np.searchsorted(source[order], np.arange(len(sizes) + 1)),
-            np.concatenate([links.nodes, first[blocks]])[order],
-            np.concatenate([links.maps, buffer])[order],
-            np.concatenate([links.slots, none])[order],
-        )
+    kinds: NDArray[np.uint8]
+    sizes: Ints
+    offsets: Ints  # where a node's values start
+    children: EdgeLists
+    parents: EdgeLists  # a dense block above is one edge, whose map is where its flows start
 
 
-def _depth_first(
-    root: int,
-    children: Sequence[Sequence[int]],
-    is_row: NDArray[np.bool_],
-    together: Sequence[Sequence[int]],
-) -> Ints:
-    """The row nodes, children first, each close to its first use; the sums of a block together."""
-    block = {n: sums for sums in together for n in sums}
-    found: list[int] = []
-    done: set[int] = set()
-    seen = {root}
-    stack = [(root, iter(children[root]))]
-    while stack:
-        node, rest = stack[-1]
-        for child in rest:
-            if is_row[child] and child not in seen:
-                seen.add(child)
-                stack.append((child, iter(children[child])))
-                break
-        else:
-            for one in block.get(node, [node]):
-                if one not in done:
-                    done.add(one)
-                    seen.add(one)
-                    found.append(one)
-            stack.pop()
-    return np.array(found, dtype=np.int64)
+class RowNodes(NamedTuple):
+    """The nodes computed row by row; the last is the root."""
+
+    kinds: NDArray[np.uint8]
+    children: EdgeLists  # those that are row nodes themselves
+    cells: EdgeLists  # those that are cells, below products
+    gates: Ints  # the row nodes that have cells below them
+
+
+class Feeds(NamedTuple):
+    """The cells below gates, and for each the gates above it, by position among the gates."""
+
+    cells: Ints
+    gates: EdgeLists
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A program over a table."""
+
+    rows: int
+    cells: CellNodes
+    cell_dense: DenseBlocks
+    row_nodes: RowNodes
+    row_dense: DenseBlocks
+    feeds: Feeds
+    leaves: LeafEntries
+    maps: NDArray[np.uint16]  # the pool: all maps, one after another
+    reference: Floats  # the log-likelihood of each row under the reference distribution
+    entries: int  # the number of values of all cells
+    stages: tuple[Ints, ...]  # of cells: the first cells of a stage's tasks, and its end
+    cell_costs: Ints  # the approximate cost of each cell, in entries

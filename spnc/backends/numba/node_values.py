@@ -1,26 +1,24 @@
-"""Values of, and flows through, chosen nodes row by row: what the judging of links needs to know.
+"""Values of chosen nodes, and flows through them, for every row: what link judging needs.
 
-Values are likelihood ratios, as everywhere in the engine: to the columns' own frequencies, for the
-columns that a node speaks about. So nodes over the same columns compare as they are. Nothing goes
-to the log domain here: a ratio too small for a double is zero, and no flow goes through a node
-whose ratio is too large for one, as may happen with rows of a thousand columns all alike.
+Values are likelihood ratios to independent columns, as everywhere in the engine. They are computed
+in the linear domain only: a ratio too small for a double is zero, and no flow goes through a node
+whose ratio is too large for one. Rows of a thousand columns that all agree may get there.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from spnc.backends.numba.row_by_row import RowByRow
 from spnc.backends.planning.compiling import kernel
-from spnc.backends.planning.plan import SUM
-from spnc.backends.planning.reference import marginals
-from spnc.backends.planning.skeleton import Skeleton, leaf_probabilities
+from spnc.backends.planning.kinds import SUM
+from spnc.backends.planning.program_index import ProgramIndex, leaf_probabilities
+from spnc.backends.planning.reference_distribution import reference_probabilities
 from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, even_bounds
 from spnc.data.dataset import Table
-from spnc.program.program import Parameters, Program
+from spnc.program.program import Parameters
 
-ROWS_AT_ONCE = 16
+ROWS_AT_ONCE = 16  # rows computed together; with flows, 256 bytes of working memory per node
 
 
 @kernel
@@ -84,44 +82,37 @@ def block_values(
                 flows[k, begin + r] = flow[wanted[k], r]
 
 
-class NodeValues:
-    """Rows that circuits over the same columns are to be asked about."""
+def node_values(
+    index: ProgramIndex,
+    parameters: Parameters,
+    table: Table,
+    nodes: Ints,
+    team: ThreadTeam,
+    *,
+    with_flows: bool,
+) -> tuple[Floats, Floats]:
+    """Return the nodes' likelihood ratios and the flows through them, both `[node, row]`.
 
-    def __init__(self, table: Table, threads: int) -> None:
-        self.table = table
-        self.team = ThreadTeam(threads)
+    Without `with_flows`, the array of flows has no nodes.
+    """
+    program, rows = index.program, table.rows
+    codes, weights = index.encode(table), table.weights
+    ratios = leaf_probabilities(program, parameters)
+    reference = reference_probabilities(codes, index.states, weights)
+    for leaf_column, source in zip(
+        index.leaf_columns.tolist(), index.leaf_sources.tolist(), strict=True
+    ):
+        own = reference[leaf_column]
+        ratios[source : source + len(own)] /= own
+    values = np.empty((len(nodes), rows))
+    flows = np.empty((len(nodes) if with_flows else 0, rows))
 
-    def of(self, program: Program, parameters: Parameters, nodes: Ints) -> Floats:
-        """The nodes' likelihood ratios, `[node, row]`."""
-        return self._run(program, parameters, nodes, flowing=False)[0]
+    def work(_: int, first: int, last: int) -> None:
+        block_values(
+            first, last, codes, index.leaf_columns, ratios, index.leaf_sources,
+            index.inner_nodes, parameters.weights, weights, with_flows, program.root, nodes,
+            values, flows,
+        )  # fmt: skip
 
-    def with_flows(
-        self, program: Program, parameters: Parameters, nodes: Ints
-    ) -> tuple[Floats, Floats]:
-        """The same, and the flows through the nodes when each row's weight enters at the root."""
-        return self._run(program, parameters, nodes, flowing=True)
-
-    def _run(
-        self, program: Program, parameters: Parameters, nodes: Ints, *, flowing: bool
-    ) -> tuple[Floats, Floats]:
-        skeleton, rows = Skeleton(program), self.table.rows
-        codes, weights = skeleton.encode(self.table), self.table.weights
-        ratios = leaf_probabilities(program, parameters)
-        reference = marginals(codes, skeleton.states, weights)
-        for leaf_column, source in zip(
-            skeleton.leaf_columns.tolist(), skeleton.leaf_sources.tolist(), strict=True
-        ):
-            own = reference[leaf_column]
-            ratios[source : source + len(own)] /= own
-        inner = RowByRow(skeleton, self.team).inner_nodes
-        values = np.empty((len(nodes), rows))
-        flows = np.empty((len(nodes) if flowing else 0, rows))
-
-        def work(_: int, first: int, last: int) -> None:
-            block_values(
-                first, last, codes, skeleton.leaf_columns, ratios, skeleton.leaf_sources, inner,
-                parameters.weights, weights, flowing, program.root, nodes, values, flows,
-            )  # fmt: skip
-
-        self.team.run(even_bounds(rows, self.team.threads), work)
-        return values, flows
+    team.run(even_bounds(rows, team.threads), work)
+    return values, flows

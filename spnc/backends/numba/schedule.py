@@ -1,9 +1,9 @@
-"""In which order cells are computed, and what can be computed at the same time.
+"""The order in which cells are computed, and which of them can be computed at the same time.
 
-A *stage* is a run of levels, and its *tasks* are the connected pieces of the circuit within it:
-no edge joins two tasks of a stage, so threads can take them in any order and the result has the
-same bits. A tree is one stage of many tasks. Where pieces are joined by shared nodes, the stage
-ends below them.
+A *stage* is a run of levels, and its *tasks* are the connected components of the circuit within it:
+no edge joins two tasks of a stage, so threads can take them in any order and get the same bits. A
+tree is one stage of many tasks. Where components are joined by shared nodes, the stage ends below
+these nodes.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from scipy.sparse.csgraph import connected_components
 
 from spnc.common.arrays import Ints
 
-PER_NODE = 30  # what a node costs beside its entries, in entries
-LARGEST_TASK = 0.125  # of a stage's cost: else it is cut
-WORTH_SHARING = 300_000  # entries: what costs less is not worth waking a second thread for
+NODE_OVERHEAD = 30  # the fixed cost of a node, in entries
+LARGEST_TASK = 0.125  # the largest share of a stage's cost that a task may have
+WORTH_SHARING = 300_000  # entries (about 0.3 ms): less is not worth waking a second thread for
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """The cells in order, with costs; for each stage, where its tasks start, and its end."""
+    """The cells in order, their costs, and for each stage where its tasks start and it ends."""
 
     nodes: Ints
     costs: Ints
@@ -39,13 +39,13 @@ def schedule(
     children: Ints,
     together: Sequence[Sequence[int]] = (),
 ) -> Schedule:
-    """Order the cells; nodes are numbered children first, edges lie between cells.
+    """Order the cells. Nodes are numbered children first; the edges are those between cells.
 
-    Nodes to be kept together stand next to each other, where the first of them would stand.
+    The nodes of each group in `together` stay next to each other, at the place of the first.
     """
     count = len(sizes)
     fan = np.bincount(parents, minlength=count)
-    cost = sizes * (1 + fan) + PER_NODE
+    cost = sizes * (1 + fan) + NODE_OVERHEAD
     level = _levels(count, parents, children)
     rank = np.arange(count)
     for group in together:
@@ -62,7 +62,7 @@ def schedule(
     while low <= top:
         high = _tallest(low, top, is_cell, level, cost, parents, children)
         chosen = is_cell & (level >= low) & (level <= high)
-        labels = _pieces(chosen, parents, children)
+        labels = _components(chosen, parents, children)
         own = np.flatnonzero(chosen)
         own = own[np.lexsort((own, rank[own], labels[own]))]
         starts = np.flatnonzero(np.diff(labels[own], prepend=-1))
@@ -83,11 +83,11 @@ def _tallest(
     parents: Ints,
     children: Ints,
 ) -> int:
-    """The last of the levels that can be one stage from `low` on: a single level always can."""
+    """Return the last level of the stage that starts at `low`; a single level is always allowed."""
 
     def fits(high: int) -> bool:
         chosen = is_cell & (level >= low) & (level <= high)
-        labels = _pieces(chosen, parents, children)
+        labels = _components(chosen, parents, children)
         weight = np.bincount(labels[chosen], weights=cost[chosen])
         return bool(weight.sum() < WORTH_SHARING or weight.max() <= LARGEST_TASK * weight.sum())
 
@@ -100,8 +100,8 @@ def _tallest(
     return good
 
 
-def _pieces(chosen: NDArray[np.bool_], parents: Ints, children: Ints) -> Ints:
-    """For every chosen node, the number of the connected piece it lies in."""
+def _components(chosen: NDArray[np.bool_], parents: Ints, children: Ints) -> Ints:
+    """Return the connected component of every chosen node, by number."""
     inside = chosen[parents] & chosen[children]
     pairs = (np.ones(int(inside.sum()), dtype=np.int8), (parents[inside], children[inside]))
     graph = coo_array(pairs, shape=(len(chosen), len(chosen)))
@@ -109,7 +109,7 @@ def _pieces(chosen: NDArray[np.bool_], parents: Ints, children: Ints) -> Ints:
 
 
 def _levels(count: int, parents: Ints, children: Ints) -> Ints:
-    """The longest way down from every node; edges are sorted by parent, children come first."""
+    """Return the longest path down from every node; edges are sorted by parent, children first."""
     level = [0] * count
     for parent, child in zip(parents.tolist(), children.tolist(), strict=True):
         if level[child] >= level[parent]:

@@ -1,7 +1,8 @@
-"""Planning: which domains there are, and the program rewritten over them.
+"""The planner: finds the domains of a program over a table, and rewrites the program over them.
 
-The factors of a product are packed into groups with few projections, each a product of its own:
-over 8,000 rows, eight binary factors then cost 8,000 multiplications and 256 · 8, not 8 · 8,000.
+A *domain* is a set of distinct projections of the rows onto some columns. The factors of a product
+are packed into groups with few projections, and each group becomes a product of its own: over 8,000
+rows, eight binary factors then cost 8,000 + 256 · 8 multiplications instead of 8 · 8,000.
 """
 
 from __future__ import annotations
@@ -10,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from spnc.backends.planning.plan import LEAF, PRODUCT, SUM, Codes
-from spnc.backends.planning.projections import LARGEST, pack, project, representatives
-from spnc.backends.planning.skeleton import Skeleton
+from spnc.backends.planning.kinds import LEAF, PRODUCT, SUM
+from spnc.backends.planning.program_index import Codes, ProgramIndex
+from spnc.backends.planning.projections import MAX_PROJECTIONS, pack, project, representatives
 from spnc.common.arrays import Ints
 
 ROWS = 0  # the domain of whole rows
 
-GROUP_LIMIT = 256  # projections of a group of factors: a table that stays in the first cache
-SHARE = 3  # a domain is worth having when it is so many times smaller than what reads it
-SMALL = 16  # products over so few projections are not grouped any further
-SCRATCH = 4_000_000  # entries of the table that numbers projections
+GROUP_LIMIT = 256  # projections of a group of factors, at most: they stay in the first-level cache
+MIN_REDUCTION = 3  # a domain must be this many times smaller than the domain that reads it
+SMALL_DOMAIN = 16  # projections; products over a domain this small are not grouped any further
+SCRATCH_ENTRIES = 4_000_000  # size of the table that numbers projections, at most
 
 
 class Domain:
-    """Distinct projections; `rows` has a row for each, except for the codes of a column."""
+    """Distinct projections onto `columns`, and a row of each (None for single columns)."""
 
     __slots__ = ("columns", "rows", "size")
 
@@ -33,16 +34,16 @@ class Domain:
 
 
 class Planner:
-    """Rewrites a program over a table. Nodes are numbered as they are made, children first."""
+    """Rewrites a program over a table. New nodes are numbered as they are made, children first."""
 
-    def __init__(self, skeleton: Skeleton, codes: Codes) -> None:
-        self.skeleton, self.codes = skeleton, codes
-        self.states = skeleton.states + 1  # a missing value is a state of its own here
+    def __init__(self, index: ProgramIndex, codes: Codes) -> None:
+        self.index, self.codes = index, codes
+        self.states = index.states + 1  # a missing value is a state of its own here
         self.row_count = codes.shape[1]
         self.all_rows = np.arange(self.row_count, dtype=np.uint32)
         all_columns = np.arange(len(self.states))
         self.domains = [Domain(all_columns, self.all_rows, self.row_count)]
-        self.present: list[Ints] = []  # of every column: the codes that occur
+        self.present: list[Ints] = []  # by column: the codes that occur
         self._add_columns()
 
         self.maps: list[Any] = []  # map number -> entries; filled in at the end where shared
@@ -54,7 +55,7 @@ class Planner:
         self.kinds: list[int] = []
         self.node_domains: list[int] = []
         self.children: list[list[int]] = []
-        self.child_maps: list[list[int]] = []  # -1: none is needed
+        self.child_maps: list[list[int]] = []  # -1: no map is needed
         self.first_slots: list[int] = []  # below sums; else -1
         self.root = self._rewrite()
         self._fill_maps()
@@ -62,26 +63,27 @@ class Planner:
     # -- domains -------------------------------------------------------------------------------
 
     def _add_columns(self) -> None:
-        """Domain 1 + c is that of column c: the codes that occur, by rank."""
+        """Make the domains of single columns: domain 1 + c has the codes that occur in column c."""
         for c, states in enumerate(self.states.tolist()):
             present = np.flatnonzero(np.bincount(self.codes[c], minlength=states))
             self.present.append(present)
             self.domains.append(Domain(np.array([c]), None, len(present)))
 
     def _find_scope_domains(self) -> list[int]:
-        """For every scope of the program: its own domain if it has few projections, or the rows.
+        """Return the domain of every scope: its own if it has few projections, else ROWS.
 
         Scopes come smallest first: one that contains a scope with too many has too many as well.
         """
-        skeleton = self.skeleton
+        index = self.index
         found: list[int] = []
         ids = np.empty(self.row_count, dtype=np.uint16)
-        for scope in range(skeleton.scope_count):
-            columns, part = skeleton.scope_columns(scope), skeleton.scope_part[scope]
+        scratch_rows = SCRATCH_ENTRIES // int(self.states.max())
+        limit = min(self.row_count // MIN_REDUCTION, MAX_PROJECTIONS, scratch_rows)
+        for scope in range(index.scope_count):
+            columns, part = index.scope_columns(scope), index.scope_part[scope]
             if len(columns) == 1:
                 found.append(1 + int(columns[0]))
                 continue
-            limit = min(self.row_count // SHARE, LARGEST, SCRATCH // int(self.states.max()))
             count = -1
             if limit > 0 and not (part >= 0 and found[part] == ROWS):
                 count = project(self.codes, self.states, columns, self.all_rows, limit, ids)
@@ -92,7 +94,7 @@ class Planner:
         return found
 
     def _group(self, domain: int, columns: Ints) -> tuple[int, int]:
-        """The domain of a group of factors read from `domain`, and the map into it."""
+        """Return the domain of a group of factors read from `domain`, and the map into it."""
         key = (domain, columns.tobytes())
         found = self._groups.get(key)
         if found is None:
@@ -105,7 +107,7 @@ class Planner:
         return found
 
     def _map(self, source: int, target: int) -> int:
-        """The map from one domain into another, which speaks about no other columns."""
+        """Return the number of the map from a domain into one over some of its columns."""
         key = (source, target)
         if key not in self._wanted:
             self._wanted[key] = len(self.maps)
@@ -113,7 +115,7 @@ class Planner:
         return self._wanted[key]
 
     def _fill_maps(self) -> None:
-        """The maps into columns and scopes: each target is numbered once for all who asked."""
+        """Fill in the maps into columns and scopes; each target is numbered only once."""
         sources: dict[int, list[int]] = {}
         for source, target in self._wanted:
             sources.setdefault(target, []).append(source)
@@ -137,12 +139,12 @@ class Planner:
     # -- nodes ---------------------------------------------------------------------------------
 
     def _rewrite(self) -> int:
-        """Make all nodes; the answer is the root, which is a row node."""
-        skeleton, scopes = self.skeleton, self.skeleton.scope_of
-        number = np.empty(skeleton.program.nodes, dtype=np.int64)
-        for leaf, column in enumerate(skeleton.leaf_columns.tolist()):
+        """Make all nodes, and return the root, which is a row node."""
+        index, scopes = self.index, self.index.scope_of
+        number = np.empty(index.program.nodes, dtype=np.int64)
+        for leaf, column in enumerate(index.leaf_columns.tolist()):
             number[leaf] = self._add(LEAF, 1 + column, [], [])
-        for n, is_sum, children, slot in skeleton.inner():
+        for n, is_sum, children, slot in index.inner():
             domain = self._scope_domains[scopes[n]]
             own = number[children].tolist()
             if is_sum:
@@ -150,7 +152,7 @@ class Planner:
             else:
                 factors = [(c, scopes[old]) for c, old in zip(own, children.tolist(), strict=True)]
                 number[n] = self._product(domain, factors)
-        root = int(number[skeleton.program.root])
+        root = int(number[index.program.root])
         if self.node_domains[root] != ROWS:
             root = self._add(PRODUCT, ROWS, [root], [self._map(ROWS, self.node_domains[root])])
         return root
@@ -166,7 +168,7 @@ class Planner:
         return len(self.kinds) - 1
 
     def _product(self, domain: int, factors: list[tuple[int, int]]) -> int:
-        """A product over factors (node, scope), packed into groups where that saves work."""
+        """Add a product over factors (node, scope), packed into groups where that saves work."""
         children: list[int] = []
         maps: list[int] = []
         for part in self._packed(domain, factors):
@@ -176,7 +178,7 @@ class Planner:
                 children.append(node)
                 maps.append(-1 if own == ROWS else self._map(domain, own))
             else:
-                columns = self.skeleton.union_columns([scope for _, scope in part])
+                columns = self.index.union_columns([scope for _, scope in part])
                 group, into = self._group(domain, columns)
                 children.append(self._product(group, part))
                 maps.append(into)
@@ -185,9 +187,9 @@ class Planner:
     def _packed(self, domain: int, factors: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
         size = self.domains[domain].size
         alone = [[f] for f in factors]
-        if size <= SMALL or len(factors) < 3:
+        if size <= SMALL_DOMAIN or len(factors) < 3:
             return alone
-        limit = min(GROUP_LIMIT, size // SHARE)
+        limit = min(GROUP_LIMIT, size // MIN_REDUCTION)
         fits = [self.domains[self.node_domains[node]].size <= limit for node, _ in factors]
         # Scopes are numbered by size and then by columns: neighbours are packed together.
         small = sorted((f for f, fit in zip(factors, fits, strict=True) if fit), key=lambda f: f[1])
@@ -204,10 +206,10 @@ class Planner:
         return parts
 
     def _packing(self, domain: int, scopes: tuple[int, ...], limit: int) -> list[int]:
-        """Which group each of these scopes is in. Components that are alike ask this often."""
+        """Return the group of each scope; cached, since similar components ask for the same."""
         found = self._packings.get((domain, scopes))
         if found is None:
-            starts, columns = self.skeleton.scopes_columns(scopes)
+            starts, columns = self.index.scopes_columns(scopes)
             rows = self.domains[domain].rows
             found = pack(self.codes, self.states, starts, columns, rows, limit).tolist()
             self._packings[domain, scopes] = found

@@ -1,7 +1,7 @@
-"""Projections: which rows are equal on a few columns? Exact numbering, no hashing of contents.
+"""Projections: numbers rows so that those which are equal on some columns get the same number.
 
-Rows are numbered by refinement: the numbers on the columns so far, together with the next
-column's code, are renumbered in the order of first appearance. Codes are `codes[column, row]`.
+The numbering is exact, without hashing: column by column, pairs of the number so far and the
+column's code are renumbered in the order of first appearance. Codes are `codes[column, row]`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import numpy as np
 
 from spnc.backends.planning.compiling import kernel
 
-LARGEST = 65_535  # projections are numbered by 16 bits
+MAX_PROJECTIONS = 65_535  # they are numbered by 16 bits
 
 
 @kernel
 def _refine(codes, column, states, rows, ids, limit, seen, out, marks):
-    """Number the pairs (ids[i], code of row i) into `out`; how many, or -1 above the limit.
+    """Number the pairs (ids[i], code of row i) into `out`; return how many, or -1 above `limit`.
 
-    `seen` is scratch for all pairs, -1 throughout; `marks` remembers which entries to clear.
+    `seen` is scratch memory for all pairs, -1 throughout; `marks` lists the entries to clear.
     """
     found = 0
     for i in range(len(rows)):
@@ -40,8 +40,7 @@ def _refine(codes, column, states, rows, ids, limit, seen, out, marks):
 
 @kernel
 def project(codes, states, columns, rows, limit, ids):
-    """Number `rows` by their codes on `columns`, into `ids`; how many there are, or -1 if more
-    than `limit`."""
+    """Number `rows` by their codes on `columns` into `ids`; return the count, -1 above `limit`."""
     widest = 1
     for c in columns:
         widest = max(widest, states[c])
@@ -58,7 +57,7 @@ def project(codes, states, columns, rows, limit, ids):
 
 @kernel
 def representatives(ids, count, rows):
-    """The first of `rows` under every number."""
+    """Return the first of `rows` with each number."""
     found = np.empty(count, dtype=np.uint32)
     known = 0
     for i in range(len(rows)):
@@ -74,8 +73,8 @@ def representatives(ids, count, rows):
 def pack(codes, states, starts, columns, rows, limit):
     """Pack factors, in order, into groups of at most `limit` distinct projections each.
 
-    Factor i speaks about columns[starts[i]:starts[i+1]]. The answer is the group of every factor
-    (a factor that is too large alone is a group of its own).
+    Factor i is over columns[starts[i]:starts[i+1]]. Return the group of every factor; a factor that
+    is too large alone is a group of its own.
     """
     factors = len(starts) - 1
     widest = 1

@@ -24,10 +24,10 @@ EPSILON = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Decoder:
-    """The layers' weights `[out, in]` and biases (`shifts`)."""
+    """The layers' weights `[out, in]` and biases."""
 
     weights: tuple[Floats32, ...]
-    shifts: tuple[Floats32, ...]
+    biases: tuple[Floats32, ...]
 
     @staticmethod
     def random(
@@ -35,14 +35,14 @@ class Decoder:
     ) -> Decoder:
         """Return a decoder with random weights that maps all points near the logits `middle`."""
         sizes = [latent, *hidden, len(middle)]
-        weights, shifts = [], []
+        weights, biases = [], []
         for below, above in pairwise(sizes):
             draws = rng.standard_normal((above, below)) * np.sqrt(2.0 / below)
             weights.append(draws.astype(np.float32))
-            shifts.append(np.zeros(above, dtype=np.float32))
+            biases.append(np.zeros(above, dtype=np.float32))
         weights[-1] *= np.float32(LAST_SCALE)
-        shifts[-1] = middle.copy()
-        return Decoder(tuple(weights), tuple(shifts))
+        biases[-1] = middle.copy()
+        return Decoder(tuple(weights), tuple(biases))
 
     def forward(self, points: Floats32) -> list[Floats32]:
         """Return the output of every layer for points `[dimension, point]`.
@@ -51,9 +51,9 @@ class Decoder:
         """
         found = [points]
         last = len(self.weights) - 1
-        for depth, (weights, shift) in enumerate(zip(self.weights, self.shifts, strict=True)):
+        for depth, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             out = weights @ found[-1]
-            out += shift[:, None]
+            out += bias[:, None]
             if depth < last:
                 np.maximum(out, LEAK * out, out=out)
             found.append(out)
@@ -63,19 +63,19 @@ class Decoder:
         self, outputs: list[Floats32], gradient: Floats32
     ) -> tuple[list[Floats32], Floats32]:
         """Return the gradients of every array and of the points, from that of the logits."""
-        weights, shifts = [], []
+        weights, biases = [], []
         for depth in reversed(range(len(self.weights))):
             weights.append(gradient @ outputs[depth].T)
-            shifts.append(gradient.sum(axis=1))
+            biases.append(gradient.sum(axis=1))
             gradient = self.weights[depth].T @ gradient
             if depth > 0:
                 gradient *= np.where(outputs[depth] > 0.0, np.float32(1.0), LEAK)
-        return weights[::-1] + shifts[::-1], gradient
+        return weights[::-1] + biases[::-1], gradient
 
     @property
     def arrays(self) -> tuple[Floats32, ...]:
         """All parameters: the weights, then the biases."""
-        return self.weights + self.shifts
+        return self.weights + self.biases
 
     def with_arrays(self, arrays: Sequence[Floats32]) -> Decoder:
         """Return the same network with other parameters."""

@@ -147,12 +147,12 @@ class MixtureFit:
     def _learning(self, mixture: TreeMixture) -> Callable[[float], None]:
         """Return the step of the decoder, at newly shifted points each time."""
         settings, decoder = self._settings, mixture.decoder
-        decays = [settings.decay] * len(decoder.weights) + [0.0] * len(decoder.shifts)
+        decays = [settings.decay] * len(decoder.weights) + [0.0] * len(decoder.biases)
         adam = Adam(decoder.arrays, decays)
 
         def step(rate: float) -> None:
             points = _normal(self._grid + self._rng.random((settings.latent, 1)))
-            found = self._objective.climb(
+            found = self._objective.gradient(
                 decoder, points, mixture.log_weights, *next(self._batches)
             )
             adam.step(found.arrays, rate * settings.rate)
@@ -166,7 +166,7 @@ class MixtureFit:
         count = np.float32(self._settings.points)
 
         def step(rate: float) -> None:
-            found = self._objective.climb(
+            found = self._objective.gradient(
                 mixture.decoder, points, log_weights, *next(self._batches)
             )
             # A point's gradient is proportional to its share of the rows. Scaled by the number of
@@ -221,7 +221,7 @@ def measured_step(
         for _ in range(MEASURED_STEPS):
             began = clock()
             points = _uniform(settings.points, settings.latent)
-            adam.step(objective.climb(decoder, *points, codes, weights).arrays, 0.0)
+            adam.step(objective.gradient(decoder, *points, codes, weights).arrays, 0.0)
             least = min(least, clock() - began)
             if least >= LONG_STEP:
                 break

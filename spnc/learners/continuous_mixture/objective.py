@@ -38,7 +38,7 @@ class Objective:
     tree: LogLinearTree
     team: ThreadTeam
 
-    def climb(
+    def gradient(
         self,
         decoder: Decoder,
         points: Floats32,

@@ -9,7 +9,7 @@ import numpy as np
 from spnc.common.observer import Observer, Stage
 from spnc.data.dataset import Dataset, Table
 from spnc.program.program import Program
-from spnc.queries.marginals import column_probabilities
+from spnc.queries.column_marginals import column_probabilities
 from spnc.report.facts.circuit import Circuit, circuit_facts
 from spnc.report.facts.columns import ColumnsFit, columns_fit
 from spnc.report.facts.images import Shape

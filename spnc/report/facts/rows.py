@@ -14,7 +14,7 @@ from spnc.data.dataset import SPLITS, Dataset, Table
 from spnc.data.load import split_rows
 from spnc.data.options import DataOptions
 from spnc.model import Model
-from spnc.queries.cells import cell_log_probabilities
+from spnc.queries.cell_probabilities import cell_log_probabilities
 
 WORST = 12  # rows shown
 CELLS = 6  # of each, the most surprising

@@ -22,9 +22,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.backends.numba.node_values import NodeValues
+from spnc.backends import Backend
 from spnc.common.arrays import Floats
-from spnc.common.threads import thread_count
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph, Sum, below
@@ -82,9 +81,8 @@ def judging_rows(task: LinkingTask, split: Split, most: int) -> Table:
 class LinkJudge:
     """Computes the gain of links, from the values and flows of their targets on some rows."""
 
-    def __init__(self, receiver: Receiver, rows: Table) -> None:
-        self.receiver, self.rows = receiver, rows
-        self._node_values = NodeValues(rows, thread_count(None))
+    def __init__(self, receiver: Receiver, rows: Table, backend: Backend) -> None:
+        self.receiver, self.rows, self.backend = receiver, rows, backend
         self._row: dict[int, int] = {}  # of each target in the arrays below
         self._values: Floats = np.empty((0, rows.rows))
         self._flows: Floats = np.empty((0, rows.rows))  # as shares of a row
@@ -102,7 +100,8 @@ class LinkJudge:
         program, parameters, number = lower_with_numbers(graph)
         wanted = [receiver.root, *(receiver.recipient(n) for n in targets)]
         nodes = np.array([number[n] for n in wanted], dtype=np.int64)
-        values, flows = self._node_values.with_flows(program, parameters, nodes)
+        engine = self.backend.open(program)
+        values, flows = engine.node_values_and_flows(parameters, self.rows, nodes)
         # The receiver's share of a row's flow is that of its component in an equal mixture.
         total = values[0] + self._others
         share = np.divide(values[0], total, out=np.zeros_like(total), where=_usable(total))
@@ -115,7 +114,7 @@ class LinkJudge:
         graph = _mixture(self.receiver.graph, list(dict.fromkeys(nodes)))
         program, parameters, number = lower_with_numbers(graph)
         wanted = np.array([number[n] for n in nodes], dtype=np.int64)
-        return self._node_values.of(program, parameters, wanted)
+        return self.backend.open(program).node_values(parameters, self.rows, wanted)
 
     def gain(self, target: int, values: Floats, weight: float) -> float:
         """Return the gain, in nats, of a link of this weight to a node with these values."""

@@ -18,7 +18,7 @@ from spnc.training import FitTask, Memory
 from spnc.training.dropout import Thinned
 from spnc.training.loop import Iterative
 from spnc.training.m_step import m_step
-from spnc.training.steps import OptimizerSteps
+from spnc.training.optimizer_steps import OptimizerSteps
 
 
 @OPTIMIZERS.register("em")

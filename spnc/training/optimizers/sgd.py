@@ -23,8 +23,8 @@ from spnc.registry import OPTIMIZERS, Conflict, option
 from spnc.training import FitTask, Memory
 from spnc.training.batches import Batches
 from spnc.training.loop import Iterative
+from spnc.training.optimizer_steps import OptimizerSteps
 from spnc.training.simplices import Simplices
-from spnc.training.steps import OptimizerSteps
 
 _SQUARES = 0.999  # default decay of the squared gradients, as in Kingma & Ba
 _EPSILON = 1e-8  # added to the root of the mean squared gradient, as in Kingma & Ba

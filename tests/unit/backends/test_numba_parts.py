@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,19 +11,20 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba.core import event
 
-from spnc.backends.numba import bracket, first_use
+from spnc.backends.numba import first_use, upper_bounds
 from spnc.backends.numba.dense import dense_blocks
 from spnc.backends.numba.engine import CpuEngine
-from spnc.backends.planning.compiling import Listener
-from spnc.backends.planning.plan import SUM
+from spnc.backends.planning.compiling import CompileCounter
+from spnc.backends.planning.kinds import SUM
+from spnc.backends.planning.program_index import ProgramIndex
 from spnc.backends.planning.projections import pack, project, representatives
-from spnc.backends.planning.skeleton import Skeleton
 from spnc.common.threads import shares, thread_count
 from spnc.data.dataset import Column, Table
 from spnc.graph.nodes import Builder
@@ -91,7 +93,9 @@ def test_missing_values_are_a_state_of_their_own() -> None:
     builder.product(
         [builder.leaf(0, Bernoulli(0.5)), builder.leaf(1, Categorical((0.2, 0.3, 0.5)))]
     )
-    codes = Skeleton(lower(builder.graph)[0]).encode(Table(np.array([[0.0, np.nan], [1.0, 2.0]])))
+    codes = ProgramIndex(lower(builder.graph)[0]).encode(
+        Table(np.array([[0.0, np.nan], [1.0, 2.0]]))
+    )
     assert codes.tolist() == [[0, 1], [3, 2]]
 
 
@@ -104,7 +108,7 @@ def test_a_column_of_very_many_states_is_computed_row_by_row() -> None:
     program, parameters = lower(builder.graph)
     engine: CpuEngine = BACKENDS["numba"](plan_rows=0).open(program)
     batch = engine.load(Table(np.array([[0.0], [69_999.0], [np.nan]])))
-    assert batch.running is None
+    assert batch.executor is None
     expected = [np.log(weights[0]), np.log(weights[-1]), 0.0]
     assert engine.log_likelihood(parameters, batch) == pytest.approx(expected)
 
@@ -125,13 +129,13 @@ def test_zeros_of_indicators_lose_nothing_but_small_numbers_do(
     program, parameters = lower(builder.graph)
     table = Table(np.vstack([all_states(columns)[:-1]] * 8))
     calls = []
-    computed = bracket.rows_from_above
+    computed = upper_bounds.rows_upper_bound
 
     def from_above(*arguments: Any) -> None:
         calls.append(arguments)
         computed(*arguments)
 
-    monkeypatch.setattr(bracket, "rows_from_above", from_above)
+    monkeypatch.setattr(upper_bounds, "rows_upper_bound", from_above)
     engine: CpuEngine = BACKENDS["numba"](plan_rows=0).open(program)
     found = engine.log_likelihood(parameters, engine.load(table))
     assert bool(calls) == twice
@@ -173,13 +177,13 @@ def test_an_empty_table_has_no_score_and_no_counts() -> None:
 def test_kernels_that_are_compiled_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[str, int, int | None]] = []
 
-    def compiling(dense: bool, tell: Callable[[int], None]) -> None:
+    def compiling(dense: bool, report: Callable[[int], None]) -> None:
         assert not dense
-        listener = Listener(tell)
+        listener = CompileCounter(report)
         for module in (
             "spnc.backends.numba.kernels",
             "numba.np.linalg",
-            "spnc.backends.numba.bracket",
+            "spnc.backends.numba.upper_bounds",
         ):
             function = SimpleNamespace(__module__=module)
             listener.on_start(
@@ -198,7 +202,7 @@ def test_a_second_use_compiles_nothing() -> None:
     compiled: list[int] = []
     first_use.compile_kernels(True, lambda _: None)
     rng = np.random.default_rng(0)
-    with event.install_listener("numba:compile", Listener(compiled.append)):
+    with event.install_listener("numba:compile", CompileCounter(compiled.append)):
         for graph in (
             random_circuit(3, variables=12, depth=8, share=0.4, extremes=True),
             hidden_tree(random_columns(rng, 12, binary_only=True), 16, 1),
@@ -232,3 +236,29 @@ def test_kernels_just_compiled_and_kernels_read_from_disk_give_the_same_bits(
     ]
     assert any(tmp_path.rglob("*.nbi"))
     assert found[0] == found[1]
+
+
+def test_a_cache_that_names_types_of_another_version_is_written_anew(tmp_path: Path) -> None:
+    source = tmp_path / "twice.py"
+    source.write_text(
+        "from spnc.backends.planning.compiling import kernel\n\n"
+        "@kernel\ndef twice(x):\n    return 2 * x\n"
+    )
+    script = "import twice; print(twice.twice(21), sum(twice.twice.stats.cache_hits.values()))"
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    environment.pop("NUMBA_CACHE_DIR", None)
+
+    def run() -> list[str]:
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.split()
+
+    assert run() == ["42", "0"]
+    assert run() == ["42", "1"]
+    (index,) = tmp_path.rglob("*.nbi")
+    moved = b"cspnc.no_such_module\nLinks\n."  # a pickle of a type that was moved since
+    index.write_bytes(pickle.dumps(numba.__version__) + moved)
+    assert run() == ["42", "0"]
+    assert run() == ["42", "1"]

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 from safetensors.numpy import save
 
+import spnc
 from spnc.cli import main
+from spnc.common.observer import Observer
 from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
 from spnc.diagnostics import Sink
@@ -27,9 +29,7 @@ from spnc.report.plots import learning_curve as curves
 from spnc.report.plots import mutual_information as matrices
 from spnc.report.plots.mutual_information import Comparison
 from spnc.runs import checkpoint
-from spnc.runs.folder import RunFolder
 from spnc.runs.history import History, read_history
-from spnc.training import State
 from tests.circuits import random_circuit, random_rows
 
 SPEC = """
@@ -205,16 +205,15 @@ def test_a_finished_run_has_its_history_and_what_was_kept(finished: Path) -> Non
 
 
 def test_the_curve_of_a_run_in_progress_comes_from_its_checkpoint(
-    finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupt(self: RunFolder, state: State) -> None:
-        self.latest = state
-        if len(state.history) == 4:
-            raise KeyboardInterrupt
+    class Interrupting(Observer):
+        def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
+            if number == 3:
+                raise KeyboardInterrupt
 
-    monkeypatch.setattr(RunFolder, "keep", interrupt)
-    assert main(["train", str(finished.parent / "small.yaml"), "--out", "going"]) == 130
-    capsys.readouterr()
+    with pytest.raises(spnc.Interrupted):
+        spnc.train(finished.parent / "small.yaml", out="going", progress=Interrupting())
     whole, part = read_history(finished, Sink()), read_history(Path("going"), Sink())
     assert whole is not None
     assert part is not None

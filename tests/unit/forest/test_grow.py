@@ -114,7 +114,9 @@ def test_a_trained_model_can_be_a_component(tmp_path: Path) -> None:
 
 
 def test_bagging_gives_each_component_a_sample_of_the_rows() -> None:
-    learner = ExtraSpn(min_instances=1000)  # factorised at once: leaves show what rows it saw
+    learner = ExtraSpn(
+        min_instances=1000
+    )  # factorised at once, so that the leaves show the rows it was given
     plain = grown(Component(learner=learner, count=2))
     bagged = grown(Component(learner=learner, count=2, bootstrap=True))
 
@@ -128,7 +130,7 @@ def test_bagging_gives_each_component_a_sample_of_the_rows() -> None:
     assert shares(plain)[0] == shares(plain)[1]
     assert shares(bagged)[0] != shares(bagged)[1]
     assert shares(bagged) == shares(grown(Component(learner=learner, count=2, bootstrap=True)))
-    # Each sample has about a standard error around what all rows say.
+    # Samples differ from the estimate of all rows by about a standard error.
     errors = np.abs(np.array(shares(bagged)) - np.array(shares(plain)))
     assert 0.0 < errors.max() < 5 * 0.5 / np.sqrt(len(VALUES))
 
@@ -191,7 +193,7 @@ def test_a_copy_is_the_same_to_the_order_of_parents_and_changes_alone(
     before = order(builder)
     copied = builder.copy()
     assert order(copied) == before
-    assert copied.product() == 10  # new nodes are numbered on
+    assert copied.product() == 10  # numbering continues
     for parent, child in edges:
         copied.graph.edges[parent, child]["weight"] = 0.0
         assert copied.graph.pred[child][parent]["weight"] == 0.0

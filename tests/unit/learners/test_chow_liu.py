@@ -1,4 +1,4 @@
-"""A Chow-Liu tree, compiled, is the tree: its own product of conditionals, fixed under EM."""
+"""A compiled Chow-Liu tree is the product of its conditionals, and a fixed point of EM."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def learn(
 
 
 def random_table(seed: int, columns: list[Column], missing: float = 0.0, rows: int = 40) -> Table:
-    """Rows in which neighbouring columns have something to do with one another."""
+    """Return rows in which neighbouring columns are dependent."""
     rng = np.random.default_rng(seed)
     values = random_rows(seed, tuple(columns), rows, missing)
     for i in range(1, len(columns)):
@@ -61,7 +61,7 @@ def random_table(seed: int, columns: list[Column], missing: float = 0.0, rows: i
 def tree_log_probability(
     columns: list[Column], table: Table, alpha: float, rows: np.ndarray
 ) -> np.ndarray:
-    """log p(row) as the tree itself says it: root, then each column given the one above it."""
+    """Return log p(row) from the tree itself: the root, then each column given its parent."""
     tree = maximum_spanning_tree(mutual_information(pair_counts(columns, table), alpha))
     found = np.zeros(len(rows))
     for parent, child in [(None, 0), *tree]:

@@ -89,14 +89,14 @@ def test_the_gradient_is_the_slope(seed: int, width: int) -> None:
     mixture = random_mixture(tree, rng)
     codes = repeated_rows(seed, tuple(columns), 12, 0.0).values.astype(np.int32)
     weights = rng.dirichlet(np.ones(12)).astype(np.float32)
-    found = Objective(tree, ThreadTeam(2)).climb(
+    found = Objective(tree, ThreadTeam(2)).gradient(
         mixture.decoder, mixture.points, mixture.log_weights, codes, weights
     )
 
     def average(m: TreeMixture) -> float:
         return sum(float(w) * by_hand(tree, m, row) for w, row in zip(weights, codes, strict=True))
 
-    # In doubles, so that a short step will do, which meets no kink of the network.
+    # In doubles, so that the difference step can be too short to cross a kink of the network.
     exact = TreeMixture(
         mixture.decoder.with_arrays([a.astype(float) for a in mixture.decoder.arrays]),
         mixture.points.astype(float),
@@ -129,7 +129,7 @@ def test_what_it_builds_is_valid_and_sums_to_one(seed: int, width: int, missing:
 
 
 def test_the_circuit_is_the_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the decoder was fitted as, the circuit says of every row."""
+    """The circuit gives every row the likelihood of the fitted mixture."""
     kept: list[TreeMixture] = []
     run = MixtureFit.run
 
@@ -158,7 +158,7 @@ def test_the_circuit_is_the_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_column_stands_for_all_rows() -> None:
-    """Its leaves, or where it has columns below it its products, share the rows out."""
+    """The rows of a column's leaves, or of its products if it has children, add up to all rows."""
     columns = binary(6)
     table = repeated_rows(8, tuple(columns), 150, 0.0)
     graph = learn(SMALL, columns, table, 8)
@@ -174,7 +174,7 @@ def test_every_column_stands_for_all_rows() -> None:
 
 
 def tree_of(learner: ContinuousMixture, columns: list[Column], table: Table) -> LogLinearTree:
-    """The plain tree, learned once more."""
+    """Return the plain tree, learned again."""
     from spnc.data.pairs import mutual_information, pair_counts
     from spnc.learners.continuous_mixture.learner import _tree
 

@@ -1,4 +1,4 @@
-"""Hidden Chow-Liu trees: the right tree, the right circuit, and what EM makes of them."""
+"""Hidden Chow-Liu trees: the right tree, the right circuit, and the results of EM."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SEEDS = st.integers(0, 10**6)
 
 
 def chain(seed: int, rows: int, columns: int) -> Table:
-    """Every column is the one before it, but for one row in ten."""
+    """Return rows in which every column equals the one before it, except in one row of ten."""
     rng = np.random.default_rng(seed)
     flips = rng.random((rows, columns)) < 0.1
     flips[:, 0] = rng.random(rows) < 0.5
@@ -191,7 +191,7 @@ def test_a_hundred_columns_of_32_states_are_built_at_once() -> None:
 
 
 def test_em_finds_the_dependence_that_the_columns_have(tmp_path: Path) -> None:
-    """Rows of a chain of eight: EM comes as close to them as what they were drawn from."""
+    """On rows of a chain of eight columns, EM is as good as the distribution they come from."""
     spec = tmp_path / "chain.yaml"
     table = chain(8, 2000, 8)
     np.savetxt(tmp_path / "chain.csv", table.values, fmt="%d", delimiter=",")
@@ -214,7 +214,7 @@ def test_em_finds_the_dependence_that_the_columns_have(tmp_path: Path) -> None:
     reason="the DEBD datasets are not on this machine; set SPNC_DATA",
 )
 def test_five_small_trees_explain_nltcs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On validation rows, with room to spare, above what forests of ten ExtraSPNs end at."""
+    """On validation rows the result is clearly better than that of ten ExtraSPNs."""
     if "SPNC_DATA" not in os.environ:
         monkeypatch.setenv("SPNC_DATA", str(SHARED_DATA))
     spec = tmp_path / "nltcs.yaml"

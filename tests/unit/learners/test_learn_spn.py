@@ -49,7 +49,7 @@ def binary(values: np.ndarray) -> tuple[list[Column], Table]:
 
 
 def two_kinds(rows: int, columns: int, seed: int = 0, noise: float = 0.1) -> np.ndarray:
-    """Rows of mostly zeros and rows of mostly ones, a third and two thirds."""
+    """Return rows of which a third are mostly zeros and two thirds mostly ones."""
     rng = np.random.default_rng(seed)
     kind = (np.arange(rows) % 3 > 0)[:, None]
     return (rng.random((rows, columns)) < noise) ^ kind
@@ -102,7 +102,7 @@ def test_independent_columns_become_a_product_of_leaves() -> None:
 
 
 def test_groups_of_columns_that_do_not_know_of_each_other_are_separated() -> None:
-    """Two blocks, each a mixture of its own: a product of two sums, and not a sum on top."""
+    """Two independent groups of columns, each a mixture: a product of two sums at the top."""
     one, two = (
         two_kinds(900, 3),
         two_kinds(900, 3, seed=1)[np.random.default_rng(2).permutation(900)],
@@ -142,7 +142,7 @@ def test_slices_below_the_minimum_are_factorised() -> None:
 
 
 def test_one_cluster_is_factorised_or_becomes_a_tree() -> None:
-    """Four equal columns, and clusters that cost more than two of them could explain."""
+    """Four equal columns, with a penalty higher than what two clusters could gain."""
     half = np.random.default_rng(1).integers(2, size=(200, 1))
     columns, table = binary(np.repeat(half, 4, axis=1))
     flat = learn(columns, table, LearnSpn(penalty=1000.0))

@@ -1,4 +1,4 @@
-"""RAT-SPNs: the region graph is what it should be, and so is the circuit over it."""
+"""RAT-SPNs: the region graph and its circuit have the expected structure."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_its_size_follows_from_its_options(splits: int, times: int, sums: int, i
 
 
 def test_a_region_met_twice_is_one_region() -> None:
-    """Three columns: at most three ways to cut them, however often that is tried."""
+    """Three columns can be cut in at most three ways, whatever the number of repetitions."""
     columns = binary(3)
     table = repeated_rows(2, tuple(columns), 50, 0.0)
     graph = learn(RatSpn(splits=2, repetitions=30, sums=2, inputs=2), columns, table)

@@ -14,6 +14,7 @@ from spnc.graph.nodes import Builder, Graph, Sum, children_first
 from spnc.graph.scopes import scopes
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.program.lower import lower, lower_with_numbers
+from spnc.program.validity import program_problems
 from tests.circuits import random_circuit
 from tests.engines import log_likelihood
 
@@ -22,7 +23,7 @@ from tests.engines import log_likelihood
 def test_a_lowered_program_is_well_formed(seed: int) -> None:
     graph = random_circuit(seed, variables=6, depth=5)
     program, parameters = lower(graph)
-    assert list(program.problems(parameters)) == []
+    assert list(program_problems(program, parameters)) == []
     assert program.nodes == graph.number_of_nodes()
     assert program.edges == graph.number_of_edges()
     facts = program.facts()

@@ -17,9 +17,9 @@ from spnc.diagnostics import InputError
 from spnc.model import Model
 from spnc.program.lower import lower
 from spnc.program.program import Segment
-from spnc.queries import cells
-from spnc.queries.cells import cell_log_probabilities
-from spnc.queries.marginals import column_probabilities
+from spnc.queries import cell_probabilities
+from spnc.queries.cell_probabilities import cell_log_probabilities
+from spnc.queries.column_marginals import column_probabilities
 from spnc.queries.pairwise import pair_probabilities
 from spnc.queries.sample import _one_edge
 from spnc.registry import BACKENDS
@@ -109,7 +109,7 @@ def test_marginals_are_sums_over_all_rows(seed: int) -> None:
 def test_a_cell_is_as_probable_as_enumeration_says(wide: int, seed: int, missing: float) -> None:
     model, rows, chances = some_model(seed)
     asked = random_rows(seed, model.columns, 7, missing)
-    with patch.object(cells, "WIDE", wide):
+    with patch.object(cell_probabilities, "WIDE", wide):
         found = cell_log_probabilities(model.engine, model.parameters, asked)
     for r, row in enumerate(asked):
         for i in range(len(row)):
@@ -133,7 +133,7 @@ def test_cells_and_marginals_are_the_same_on_every_backend_and_either_way(backen
     slow = cell_log_probabilities(model.engine, model.parameters, asked)
     marginals = column_probabilities(model.engine, model.parameters)
     engine = BACKENDS[backend]().open(model.program)
-    with patch.object(cells, "WIDE", 1):
+    with patch.object(cell_probabilities, "WIDE", 1):
         fast = cell_log_probabilities(engine, model.parameters, asked)
     np.testing.assert_allclose(fast, slow, atol=1e-11)
     for one, other in zip(column_probabilities(engine, model.parameters), marginals, strict=True):
@@ -144,7 +144,7 @@ def test_rows_asked_in_pieces_have_the_same_cells(monkeypatch: pytest.MonkeyPatc
     model, _, _ = some_model(5)
     asked = random_rows(5, model.columns, 9, 0.2)
     whole = cell_log_probabilities(model.engine, model.parameters, asked)
-    monkeypatch.setattr("spnc.queries.cells.PIECE_CELLS", 33)
+    monkeypatch.setattr("spnc.queries.cell_probabilities.PIECE_CELLS", 33)
     told: list[int] = []
     pieces = cell_log_probabilities(
         model.engine, model.parameters, asked, lambda _, done, total: told.append(done)

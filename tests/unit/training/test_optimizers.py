@@ -15,12 +15,13 @@ import spnc
 from spnc.cli import main
 from spnc.diagnostics import Sink
 from spnc.pipeline import compile_recipe
+from spnc.program.validity import program_problems
 from spnc.registry import OPTIMIZERS
 from spnc.runs.folder import RunFolder
 from spnc.spec.read import read_recipe
 from spnc.training import State
 from spnc.training.fit import ProgramFitter
-from spnc.training.prune import Prune
+from spnc.training.flow_pruning import Prune
 
 WAYS = {
     "em": "{method: em, max_iterations: 12}",
@@ -231,7 +232,7 @@ def test_only_edges_of_little_flow_go_and_a_sum_keeps_its_strongest_child(spec: 
         gone = found.weights == 0.0
         assert gone.any()
         assert (share[gone] < below).all()
-        assert list(program.problems(found)) == []
+        assert list(program_problems(program, found)) == []
         starts = program.weight_starts
         for a, b in pairwise(starts):
             own = slice(a, b)

@@ -2,7 +2,7 @@
 
 #include "circuit.cuh"
 
-// The root's flow is the row's weight; nothing flows for an impossible row.
+// The root's flow is the row's weight, or zero for an impossible row.
 extern "C" __global__ void root_flows(int rows, long long first_row, long long place,
                                       const double* weights, const REAL* values, REAL* flows) {
   int k = blockIdx.x * blockDim.x + threadIdx.x;
@@ -56,8 +56,8 @@ extern "C" __global__ void row_flow_steps(int first_step, int last_step, int row
   }
 }
 
-// The flows of row nodes added up for the cells below them: for every edge, projection and list,
-// over the rows of the chunk, in the order of rows whatever the chunks are.
+// Adds up the flows of row nodes for the cells below them: for every edge, projection and list,
+// over the rows of the chunk, in an order that does not depend on the chunks.
 extern "C" __global__ void feed(long long count, long long lists_first, long long list_rows,
                                 long long first_row, const int* feed_owners,
                                 const long long* feed_firsts, const long long* gate_places,
@@ -82,7 +82,7 @@ extern "C" __global__ void feed(long long count, long long lists_first, long lon
   TALLY_WRITE(sizeof(double));
 }
 
-// A cell's flow: what its feeding edges have been fed, and what its parents among cells hand to it.
+// A cell's flow: what was fed to it by row nodes, and the flow from its parents among the cells.
 inline __device__ double cell_flow(long long entry, int node, const long long* places,
                                    const int* feed_starts, const long long* feed_firsts,
                                    const long long* feed_dealt, const int* dealt,

@@ -1,21 +1,21 @@
-// What all kernels share: how a node's value comes from its children, its flow from its parents.
+// Shared by all kernels: a node's value from its children, and its flow from its parents.
 //
-// Values are logarithms, [node, entry] with entries contiguous: a node's start at places[node]. The
-// entries of a cell are its projections; those of a row node are the rows of the chunk at work. A
-// sum reads entry k of its children at entry k of its own; a product reads them through maps. REAL
-// is double or float, as the compiler is told; whatever is added up is added up in double.
+// Values are logarithms, [node, entry] with entries contiguous; those of a node start at
+// places[node]. The entries of a cell are its projections; those of a row node are the rows of the
+// current chunk. Entry k of a sum reads entry k of its children; a product reads its children
+// through maps. REAL is double or float, by a compiler option; sums are always taken in double.
 
-// The host build of the tests counts what passes through; a device does not.
+// The tests' build for the host counts traffic and operations; a device does not.
 #ifndef TALLY_READ
 #define TALLY_READ(bytes)
 #define TALLY_WRITE(bytes)
 #define TALLY_FLOPS(count)
 #endif
 
-#define LANES 32         // in which the flows of an edge are added up, whatever the device
+#define LANES 32         // partial sums of an edge's flow, on every device
 #define SLICE 32         // rows that one block takes through many steps
 #define BLOCK 256        // threads of a block
-#define LONE_BLOCK 1024  // threads of one that is a launch by itself
+#define LONE_BLOCK 1024  // threads of a block that is a launch by itself
 
 __device__ __forceinline__ double exponential(double x) { return exp(x); }
 __device__ __forceinline__ float exponential(float x) { return expf(x); }
@@ -26,7 +26,7 @@ __device__ __forceinline__ REAL impossible() {
   return (REAL)__longlong_as_double((long long)0xfff0000000000000ULL);
 }
 
-// log of the sum of weight times value, over the children of edges begin to end-1.
+// The log of the sum of weight times value, over the children of edges begin to end-1.
 inline __device__ REAL sum_value(long long k, int begin, int end, int slot,
                                  const long long* child_places, const REAL* log_weights,
                                  const REAL* values) {
@@ -82,7 +82,7 @@ __device__ __forceinline__ double shared_flow(REAL flow, REAL log_weight, REAL c
   return flow > (REAL)0 ? (double)(flow * exponential(child + log_weight - sum)) : 0.0;
 }
 
-// What a node's parents hand to it. Nothing is scattered: no two threads write to one place.
+// The flow that a node gets from its parents. It is gathered, so no two threads write to one place.
 inline __device__ double flow_from_parents(long long k, int begin, int end, REAL own,
                                            const long long* parent_places, const int* parent_slots,
                                            const long long* inverse_starts,

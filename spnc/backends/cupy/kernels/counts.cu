@@ -2,7 +2,7 @@
 
 #include "circuit.cuh"
 
-// The flows of an edge's entries lane, lane + LANES, ... are added to `total`.
+// Adds the flows of an edge's entries lane, lane + LANES, ... to `total`.
 inline __device__ double lane_flow(double total, int lane, int size, long long sum, long long child,
                                    REAL log_weight, const REAL* values, const REAL* flows) {
   for (int k = lane; k < size; k += LANES) {
@@ -13,8 +13,8 @@ inline __device__ double lane_flow(double total, int lane, int size, long long s
   return total;
 }
 
-// One warp for each edge of a row node. Row k goes to lane k mod LANES, and a lane adds up from
-// chunk to chunk: the order of additions does not depend on how large chunks are.
+// One warp for each edge of a row node. Row k goes to lane k mod LANES, and a lane continues its sum
+// from chunk to chunk, so the order of additions does not depend on the size of chunks.
 extern "C" __global__ void edge_flows(long long count, int rows, const int* edges,
                                       const long long* sum_places, const long long* child_places,
                                       const REAL* log_weights, const REAL* values,
@@ -42,7 +42,7 @@ extern "C" __global__ void lane_totals(int count, const int* edges, const double
   TALLY_WRITE(sizeof(double));
 }
 
-// One warp for each edge of a cell, whose entries are all there at once.
+// One warp for each edge of a cell, whose entries are all available at once.
 extern "C" __global__ void cell_edge_flows(long long count, const int* edges,
                                            const long long* sum_places,
                                            const long long* child_places, const int* sizes,

@@ -1,5 +1,5 @@
-// Values, from the leaves up. A wide step of the circuit is one launch, of sums or of products; a
-// run of thin ones is a single launch whose blocks go through the steps together.
+// Values, from the leaves up. A wide step of the circuit is one launch, of sums or of products;
+// consecutive thin steps share one launch, whose blocks go through the steps together.
 
 #include "circuit.cuh"
 
@@ -12,7 +12,7 @@ extern "C" __global__ void logarithms(long long count, const double* numbers, RE
   TALLY_FLOPS(1);
 }
 
-// Leaves of every kind are tables of probabilities, here as ratios to a reference.
+// Leaves of all types are tables of probabilities, here divided by the reference distribution.
 extern "C" __global__ void leaves(int count, const double* probabilities, const int* sources,
                                   const double* log_reference, REAL* values) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,11 +1,11 @@
-"""The bracket: values once more, from above, to see whether something was lost that matters.
+"""Upper bounds of values, to tell whether the range of doubles was large enough.
 
-When a number falls below `FLOOR`, values are computed again with `FLOOR` in the place of all such
-numbers, which is more than they can be; true zeros stay zeros. Rows whose root hardly differs
-between the two are exact. If the upper value is zero, the row is impossible. What lies between is
-left to the log domain.
+When a number falls below `FLOOR`, values are computed a second time with all such numbers replaced
+by `FLOOR`, which is more than they can be; true zeros stay zeros. If the two values of a row's root
+agree, the row is exact. If the upper bound is zero, the row is impossible. All other rows are
+computed again in the log domain.
 
-A dense block is taken sum by sum here: no matrix product knows floors.
+Dense blocks are computed sum by sum here, since a matrix product cannot replace small terms.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.backends.numba.kernels import FLOOR
-from spnc.backends.planning.compiling import kernel, part
-from spnc.backends.planning.plan import LEAF, MEMBER, PRODUCT, SUM
+from spnc.backends.planning.compiling import inlined, kernel
+from spnc.backends.planning.kinds import LEAF, MEMBER, PRODUCT, SUM
 
-CLOSE = 1e-13  # how far apart the logarithms may be, as a share of them where they are large
+CLOSE = 1e-13  # how far the two logarithms may differ: relative if they are above 1, else absolute
 
 
-@part
-def _times_from_above(own, table, way):
+@inlined
+def _multiply_upper_bound(own, table, lookup):
     for k in range(len(own)):
-        factor = table[way[k]]
+        factor = table[lookup[k]]
         both = max(own[k] * factor, FLOOR)
         own[k] = both if own[k] > 0.0 and factor > 0.0 else 0.0
 
 
-@part
-def _add_from_above(own, weight, other):
+@inlined
+def _add_upper_bound(own, weight, other):
     for k in range(len(own)):
         own[k] += max(weight * other[k], FLOOR) if other[k] > 0.0 else 0.0
 
 
 @kernel
-def _dense_from_above(dense, block, matrices, places, size, step, first, values):
-    """The sums of a dense block, each in the `step` values after the one before."""
+def _dense_upper_bound(dense, block, matrices, places, size, step, first, values):
+    """Compute upper bounds of a dense block's sums, each `step` values after the one before."""
     start, fan = dense.starts[block], dense.starts[block + 1] - dense.starts[block]
     for i in range(dense.sums[block]):
         own = values[first + i * step : first + i * step + size]
@@ -44,12 +44,12 @@ def _dense_from_above(dense, block, matrices, places, size, step, first, values)
             weight = matrices[0, dense.weights[block] + i * fan + j]
             child = places[dense.children[start + j]]
             if weight > 0.0:
-                _add_from_above(own, weight, values[child : child + size])
+                _add_upper_bound(own, weight, values[child : child + size])
 
 
 @kernel
-def cells_from_above(first, last, cells, dense, weights, matrices, maps, alive, values):
-    """The values of the cells first … last-1, from above."""
+def cells_upper_bound(first, last, cells, dense, weights, matrices, maps, alive, values):
+    """Compute upper bounds of the values of the cells first … last-1."""
     links, offsets = cells.children, cells.offsets
     for i in range(first, last):
         kind = cells.kinds[i]
@@ -60,33 +60,33 @@ def cells_from_above(first, last, cells, dense, weights, matrices, maps, alive, 
         if kind == PRODUCT:
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
-                way = maps[links.maps[e] : links.maps[e] + size]
-                _times_from_above(own, values[offsets[links.nodes[e]] :], way)
+                lookup = maps[links.maps[e] : links.maps[e] + size]
+                _multiply_upper_bound(own, values[offsets[links.nodes[e]] :], lookup)
         elif kind == SUM:
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 weight, child = weights[links.slots[e]], offsets[links.nodes[e]]
                 if weight > 0.0:
-                    _add_from_above(own, weight, values[child : child + size])
+                    _add_upper_bound(own, weight, values[child : child + size])
         elif dense is not None:
-            _dense_from_above(
+            _dense_upper_bound(
                 dense, dense.block_of[i], matrices, offsets, size, size, offsets[i], values
             )
 
 
 @kernel
-def rows_from_above(
-    first, last, width, nodes, dense, places, offsets, weights, matrices, maps, straight, alive,
-    cell_values, reference, signs, values, found,
+def rows_upper_bound(
+    first, last, width, nodes, dense, places, offsets, weights, matrices, maps, identity, alive,
+    cell_values, reference, flags, values, found,
 ):  # fmt: skip
-    """Log-likelihoods from above, of the rows in those blocks first … last-1 that have signs.
+    """Compute upper bounds of log-likelihoods in those of the blocks first … last-1 with flags.
 
-    `straight` is the map 0, 1, 2, … that leads from a block's rows to themselves.
+    `identity` is the identity map 0, 1, 2, … of a block's rows.
     """
     links, cells = nodes.children, nodes.cells
     root = len(nodes.kinds) - 1
     for block in range(first, last):
-        if signs[block] == 0:
+        if flags[block] == 0:
             continue
         row = block * width
         size = min(width, len(found) - row)
@@ -98,18 +98,18 @@ def rows_from_above(
             if kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    _times_from_above(own, values[places[links.nodes[e]] :], straight)
+                    _multiply_upper_bound(own, values[places[links.nodes[e]] :], identity)
                 for e in range(cells.starts[i], cells.starts[i + 1]):
-                    way = maps[cells.maps[e] + row : cells.maps[e] + row + size]
-                    _times_from_above(own, cell_values[offsets[cells.nodes[e]] :], way)
+                    lookup = maps[cells.maps[e] + row : cells.maps[e] + row + size]
+                    _multiply_upper_bound(own, cell_values[offsets[cells.nodes[e]] :], lookup)
             elif kind == SUM:
                 own[:] = 0.0
                 for e in range(links.starts[i], links.starts[i + 1]):
                     weight, child = weights[links.slots[e]], places[links.nodes[e]]
                     if weight > 0.0:
-                        _add_from_above(own, weight, values[child : child + size])
+                        _add_upper_bound(own, weight, values[child : child + size])
             elif dense is not None:
-                _dense_from_above(
+                _dense_upper_bound(
                     dense, dense.block_of[i], matrices, places, size, width, places[i], values
                 )
         for k in range(size):

@@ -1,36 +1,39 @@
-"""What a plan needs to know of a program whatever the table: scopes, leaves, edges."""
+"""`ProgramIndex`: what planning needs to know about a program, whatever the table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.backends.planning.plan import Codes
+from spnc.backends.planning.kinds import PRODUCT, SUM
 from spnc.common.arrays import Floats, Ints
 from spnc.common.column_sets import members
 from spnc.data.dataset import Table
 from spnc.program.program import Parameters, Program
 
+Codes = NDArray[np.unsignedinteger]  # codes[column, row]; the number of states where missing
 
-class Skeleton:
-    """A program's scopes, numbered smallest first, and its edges, ready for planning."""
+
+class ProgramIndex:
+    """A program's columns, leaf probabilities, scopes (numbered smallest first) and inner nodes."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.states = np.array([c.states for c in program.columns], dtype=np.int64)
         self.leaf_columns: Ints = np.concatenate([t.variables for t in program.leaves])
         # Leaf probabilities are one flat list, [leaf, state] table by table; the last state of
-        # every leaf stands for a missing value, and has probability one.
+        # every leaf stands for a missing value and has probability one.
         widths = np.concatenate([np.full(len(t), t.states + 1) for t in program.leaves])
         self.leaf_sources: Ints = np.cumsum(widths) - widths
         self.probability_count = int(widths.sum())
         self._joined: dict[tuple[int, ...], tuple[Ints, Ints]] = {}
 
     def encode(self, table: Table) -> Codes:
-        """`codes[column, row]`: the value, or the number of states where it is missing."""
+        """Return `codes[column, row]`: the value, or the number of states where it is missing."""
         values = table.values.T
         missing = np.isnan(values)
         if missing.any():
@@ -39,8 +42,10 @@ class Skeleton:
         return values.astype(np.uint16 if narrow else np.uint32, order="C")
 
     def leaf_tables(self, states: Floats) -> tuple[Floats, ...]:
-        """Numbers in the order of the flat list of leaf probabilities, as one table per leaf table;
-        what stands for missing values is left out."""
+        """Split numbers in the order of the flat list of leaf probabilities into leaf tables.
+
+        The entries for missing values are left out.
+        """
         found, start = [], 0
         for leaf in self.program.leaves:
             stop = start + len(leaf) * (leaf.states + 1)
@@ -48,11 +53,11 @@ class Skeleton:
             start = stop
         return tuple(found)
 
-    # -- scopes, worked out when first asked for -----------------------------------------------
+    # -- scopes, computed at first use ---------------------------------------------------------
 
     @cached_property
     def _scopes(self) -> tuple[list[int], list[int]]:
-        """The distinct scopes as bit sets, smallest first, and the number of every node's."""
+        """The distinct scopes as column sets, smallest first, and the scope of every node."""
         bits = self.program.scopes()
         distinct = sorted(set(bits), key=lambda s: (s.bit_count(), s))
         number = {s: i for i, s in enumerate(distinct)}
@@ -64,17 +69,17 @@ class Skeleton:
 
     @property
     def scope_count(self) -> int:
-        """How many scopes there are."""
+        """The number of distinct scopes."""
         return len(self._scopes[0])
 
     @property
     def scope_of(self) -> list[int]:
-        """The scope of every node."""
+        """The scope number of every node."""
         return self._scopes[1]
 
     @cached_property
     def scope_part(self) -> list[int]:
-        """Inside every scope the largest that a product's child has; -1 where there is none."""
+        """By scope: the largest scope of a child of a product over it; -1 if there is none."""
         part = np.full(self.scope_count, -1, dtype=np.int64)
         scope_of = np.array(self.scope_of, dtype=np.int64)
         for segment in self.program.segments:
@@ -87,23 +92,38 @@ class Skeleton:
         return found
 
     def scope_columns(self, scope: int) -> Ints:
-        """The columns of a scope, ascending."""
+        """Return the columns of a scope, ascending."""
         return self._columns[scope]
 
     def union_columns(self, scopes: Sequence[int]) -> Ints:
-        """The columns of disjoint scopes together, ascending."""
+        """Return the columns of disjoint scopes together, ascending."""
         return np.sort(np.concatenate([self._columns[s] for s in scopes]))
 
     def scopes_columns(self, scopes: tuple[int, ...]) -> tuple[Ints, Ints]:
-        """Of several scopes, where the columns of each start, and all columns."""
+        """Return where the columns of each of several scopes start, and all their columns."""
         found = self._joined.get(scopes)
         if found is None:
             own = [self._columns[s] for s in scopes]
             found = self._joined[scopes] = (np.cumsum([0, *map(len, own)]), np.concatenate(own))
         return found
 
+    @cached_property
+    def inner_nodes(self) -> tuple[Any, ...]:
+        """All inner nodes as flat arrays: kinds, starts of child lists, children, weight slots."""
+        segments = self.program.segments
+        kinds = [np.full(s.last - s.first, SUM if s.is_sum else PRODUCT) for s in segments]
+        fans = [np.diff(s.starts) for s in segments]
+        slots = [s.first_slot + np.arange(len(s.children)) for s in segments]
+        none = np.zeros(0, dtype=np.int64)
+        return (
+            np.concatenate([none, *kinds]).astype(np.uint8),
+            np.concatenate([[0], np.cumsum(np.concatenate([none, *fans]))]),
+            np.concatenate([none, *(s.children for s in segments)]),
+            np.concatenate([none, *slots]),
+        )
+
     def inner(self) -> Iterator[tuple[int, bool, Ints, int]]:
-        """Every inner node, children first: number, whether a sum, children, first weight slot."""
+        """Yield every inner node, children first: number, is it a sum, children, first slot."""
         for segment in self.program.segments:
             starts = segment.starts.tolist()
             for i, n in enumerate(range(segment.first, segment.last)):
@@ -111,19 +131,18 @@ class Skeleton:
                 yield n, segment.is_sum, segment.children[start:stop], segment.first_slot + start
 
 
-def shuffled(skeleton: Skeleton, table: Table) -> tuple[Codes, Floats, NDArray[np.intp]]:
-    """A table's codes and weights in a random order, always the same, and where the rows were.
+def shuffled(index: ProgramIndex, table: Table) -> tuple[Codes, Floats, NDArray[np.intp]]:
+    """Return a table's codes and weights in a fixed random order, and the rows' positions before.
 
-    Tables tend to be sorted, and then one row's flow goes where the last one's went, which a
-    processor has to wait for; and nobody could tell from the first thousand rows how many
-    projections there are.
+    Tables are often sorted. Then consecutive rows add their flows to the same places, and the
+    processor has to wait for each addition.
     """
     order = np.random.default_rng(0).permutation(table.rows)
-    return np.take(skeleton.encode(table), order, axis=1), table.weights[order], order
+    return np.take(index.encode(table), order, axis=1), table.weights[order], order
 
 
 def leaf_probabilities(program: Program, parameters: Parameters) -> Floats:
-    """The flat list of leaf probabilities, in the order of `Skeleton.leaf_sources`."""
+    """Return the flat list of leaf probabilities, in the order of `ProgramIndex.leaf_sources`."""
     parts = []
     for leaf, table in zip(program.leaves, parameters.tables, strict=True):
         known = leaf.kind.probabilities(table, leaf.states)

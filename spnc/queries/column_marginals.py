@@ -1,4 +1,4 @@
-"""How often a model expects every state of every column."""
+"""The marginal distribution of every column under a model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from spnc.queries.flows import node_flows
 
 
 def column_probabilities(engine: Engine, parameters: Parameters) -> tuple[Floats, ...]:
-    """p(column has state s) for every column, `[state]`; exact, and one pass for all of them.
+    """Return p(column has state s) for every column, `[state]`, exactly and in one pass.
 
-    The flow of a row in which every cell is missing comes to a leaf with the probability that the
-    leaf speaks for its column, since nothing is known that would speak against it.
+    In a row of missing cells, the flow of a leaf is the prior probability that the leaf is the one
+    that generates its column.
     """
     program = engine.program
     unknown = Table(np.full((1, len(program.columns)), np.nan))

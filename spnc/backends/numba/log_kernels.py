@@ -1,15 +1,11 @@
-"""The exact way out: rows one by one, in the log domain, straight from the program.
-
-For rows that leave the range of doubles in the linear domain, and for tables so small that
-planning would cost more than it saves.
-"""
+"""The compiled loop in the log domain: rows one by one, on the program itself, without a layout."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from spnc.backends.planning.compiling import kernel
-from spnc.backends.planning.plan import SUM
+from spnc.backends.planning.kinds import SUM
 
 
 @kernel
@@ -17,10 +13,10 @@ def rows_in_logs(
     rows, root, codes, columns, logs, log_starts, inner_nodes, log_weights, row_weights, flowing,
     found, counts, table,
 ):  # fmt: skip
-    """log p of the rows listed, into `found` at the rows' places. Leaves come first among nodes.
+    """Write log p of the listed rows to `found`, at the rows' positions.
 
-    With `flowing`, flows are added to what is there: of sum edges in `counts`, and in `table` of
-    the leaves' states, in the order of `logs`.
+    If `flowing`, flows of sum edges are added to `counts`, and those of the leaves' states to
+    `table`, in the order of `logs`. Leaves come first among the nodes.
     """
     kinds, starts, children, slots = inner_nodes
     leaves = len(columns)

@@ -1,4 +1,4 @@
-"""The edges of a rewritten program, as flat arrays: what layouts for processors start from."""
+"""The edges of a planned program as flat arrays, from which both layouts start."""
 
 from __future__ import annotations
 
@@ -12,16 +12,28 @@ from spnc.common.arrays import Ints
 
 
 class Edges(NamedTuple):
-    """Edges by parent, in the order of its children."""
+    """All edges, sorted by parent, in the order of each parent's children."""
 
     parents: Ints
     children: Ints
-    maps: Ints  # the number of the map that the child is read through; -1: none is needed
+    maps: Ints  # the number of the map through which the child is read; -1: none is needed
+    slots: Ints  # the weight slot, below sums; else -1
+
+
+class EdgeLists(NamedTuple):
+    """Edges grouped by the node at one end: those of node i are starts[i] … starts[i+1]-1.
+
+    A named tuple, since compiled kernels can take these apart.
+    """
+
+    starts: Ints
+    nodes: Ints  # the node at the other end
+    maps: Ints  # the map between the two, as the layout identifies it; -1: none is needed
     slots: Ints  # the weight slot, below sums; else -1
 
 
 def edges_of(planner: Planner) -> Edges:
-    """All edges of what the planner made."""
+    """Return all edges of a planned program."""
     fan = np.array([len(c) for c in planner.children], dtype=np.int64)
     children = flat(planner.children)
     place = np.arange(len(children)) - np.repeat(np.cumsum(fan) - fan, fan)
@@ -35,5 +47,5 @@ def edges_of(planner: Planner) -> Edges:
 
 
 def flat(lists: list[list[int]]) -> Ints:
-    """Lists of numbers as one array."""
+    """Concatenate lists of numbers into one array."""
     return np.fromiter(chain.from_iterable(lists), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How much a model expected each cell of a row, given the rest of the row."""
+"""The conditional probability of each cell of a row, given the rest of the row."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from spnc.common.observer import Progress
 from spnc.data.dataset import PIECE_CELLS, Table
 from spnc.program.program import Parameters
 
-WIDE = 64  # of so many columns, a row's flow costs less than a query for each of its cells
+WIDE = 64  # columns from which on one flow pass per row is cheaper than a query for every cell
 
 
 def cell_log_probabilities(
     engine: Engine, parameters: Parameters, values: Floats, progress: Progress | None = None
 ) -> Floats:
-    """log p(cell | all other cells of its row), `[row, column]`; NaN where the cell is missing.
+    """Return log p(cell | all other cells of its row), `[row, column]`, exactly.
 
-    Exact. A cell that the rest of its row makes impossible has minus infinity; where the rest is
-    impossible already there is no answer, and it is NaN as well.
+    Minus infinity where the rest of the row makes the cell impossible; NaN where the cell is
+    missing, or where the rest of the row is impossible by itself.
     """
     found = np.full(values.shape, np.nan)
     asking = np.ones(len(values), dtype=bool)
@@ -36,11 +36,12 @@ def cell_log_probabilities(
 
 
 def _by_flow(engine: Engine, parameters: Parameters, row: Floats) -> Floats | None:
-    """All cells of a row from one pass; None if some leaf gives one of them no chance at all.
+    """Compute all cells of a row in one pass; None if some leaf gives a cell probability zero.
 
-    Of leaf l over column i, the flow F(l) is its share of p(row). Without the cell the leaf's
-    value is one, which makes that share larger by 1 / p(cell | l): so the sum of F(l) / p(cell | l)
-    over the column's leaves is p(rest) / p(row). A leaf of no chance has no flow to tell by.
+    The flow F(l) of a leaf l over the cell's column is the leaf's share of p(row). Without the cell
+    the leaf's value would be one instead of p(cell | l), and its share larger by 1 / p(cell | l).
+    So F(l) / p(cell | l), summed over the column's leaves, is p(rest) / p(row). A leaf with
+    probability zero has no flow, and its share cannot be recovered.
     """
     program = engine.program
     counts = engine.expected_counts(parameters, engine.load(Table(row[None]), once=True))
@@ -58,14 +59,14 @@ def _by_flow(engine: Engine, parameters: Parameters, row: Floats) -> Floats | No
         flows = np.divide(own[at, states], chances, out=np.zeros(len(leaf)), where=chances > 0.0)
         ratio += np.bincount(leaf.variables, weights=flows, minlength=len(row))
     found = np.full(len(row), np.nan)
-    found[known] = -np.log(np.maximum(ratio[known], 1.0))  # rounding aside, it is
+    found[known] = -np.log(np.maximum(ratio[known], 1.0))  # only rounding can violate the bound
     return found
 
 
 def _by_queries(
     engine: Engine, parameters: Parameters, values: Floats, progress: Progress | None
 ) -> Floats:
-    """log p(row) less log p(row without the cell), one query for each cell."""
+    """Compute log p(row) - log p(row without the cell), with one query for each cell."""
     rows, columns = values.shape
     whole = engine.log_likelihood(parameters, engine.load(Table(values), once=True))
     found = np.full(values.shape, np.nan)
@@ -79,7 +80,7 @@ def _by_queries(
         possible = rest > -np.inf
         own = np.full(len(row), np.nan)
         own[possible] = whole[begin + row[possible]] - rest[possible]
-        found[begin + row, column] = np.minimum(own, 0.0)  # rounding aside, it is
+        found[begin + row, column] = np.minimum(own, 0.0)  # only rounding can violate the bound
         if progress is not None:
             progress("rows", min(begin + step, rows), rows)
     return found

@@ -1,0 +1,262 @@
+"""`LayoutExecutor`: runs the kernels over a layout, shared out among threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from spnc.backends.numba import kernels, upper_bounds
+from spnc.backends.numba.layout import Layout
+from spnc.backends.numba.schedule import WORTH_SHARING
+from spnc.common.arrays import Floats, Ints
+from spnc.common.threads import ThreadTeam, even_bounds, shares
+
+CACHE_BYTES = 600_000  # for a block's values and flows: half of a usual second-level cache
+SMALLEST_BLOCK, LARGEST_BLOCK = 16, 512  # rows; blocks are multiples of the smallest
+DENSE_BLOCK = 64  # rows of a block with matrix products, at least
+WAVE_BYTES = 32_000_000  # for the flows of a wave, which wait until they are fed to the cells
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+class LayoutExecutor:
+    """A layout, its working memory (allocated once), and the passes over it.
+
+    Rows are computed in *blocks* that fit into the cache, and flows in *waves* of blocks: after
+    each wave, the flows of its row nodes are fed to the cells below them.
+    """
+
+    def __init__(self, layout: Layout, team: ThreadTeam) -> None:
+        self.layout, self.team = layout, team
+        self.values = np.zeros(layout.entries)
+        self.flows = np.empty(layout.entries)
+        self.cells_alive = np.ones(len(layout.cells.kinds), dtype=np.uint8)
+        self.rows_alive = np.ones(len(layout.row_nodes.kinds), dtype=np.uint8)
+        # Given None, kernels are compiled without the code for dense blocks.
+        self.cell_dense = layout.cell_dense if len(layout.cell_dense.sums) else None
+        self.row_dense = layout.row_dense if len(layout.row_dense.sums) else None
+        self.buffers = np.empty(int(layout.cell_dense.buffers[-1]))
+        self.dense_counts = np.zeros(len(layout.cell_dense.slots))
+        self._allocate_blocks()
+        self.stage_bounds = [self._stage_bounds(stage) for stage in layout.stages]
+
+    def _allocate_blocks(self) -> None:
+        """Choose the rows per block and the blocks per wave, and allocate memory for them."""
+        layout, threads = self.layout, self.team.threads
+        nodes = layout.row_nodes
+        count, edges = len(nodes.kinds), len(nodes.children.nodes)
+        dense = len(layout.row_dense.slots)
+        bytes_per_row = 16 * count  # a value and a flow for each node
+        fitting = CACHE_BYTES // bytes_per_row // SMALLEST_BLOCK * SMALLEST_BLOCK
+        least = DENSE_BLOCK if dense else SMALLEST_BLOCK
+        self.width = max(least, min(LARGEST_BLOCK, fitting))
+        self.blocks = -(-layout.rows // self.width)
+        self.places = np.arange(count) * self.width
+        self.identity = np.arange(self.width, dtype=np.uint16)
+        self.row_values = [np.zeros(count * self.width) for _ in range(threads)]
+        self.row_flows = [np.zeros(count * self.width) for _ in range(threads)]
+        widest = int(np.diff(layout.row_dense.starts).max(initial=0))
+        self.dense_flows = [np.empty(widest * self.width) for _ in range(threads)]
+        self.flags = np.zeros(self.blocks, dtype=np.int64)
+        per_block = 8 * (len(nodes.gates) * self.width + edges + dense)
+        self.wave = min(self.blocks, max(threads, WAVE_BYTES // per_block))
+        self.gate_flows = np.empty((len(nodes.gates), self.wave * self.width))
+        self.block_counts = np.zeros((self.wave, edges))
+        self.dense_block_counts = np.zeros((self.wave, dense))
+        gathered = len(nodes.cells.nodes) * self.wave * self.width
+        self.feed_bounds = shares(layout.feeds.gates.starts, self._parts(gathered))
+        self.row_parts = self._parts(gathered + (edges + dense) * self.wave * self.width)
+
+    def _stage_bounds(self, stage: Ints) -> list[int]:
+        """Share out a stage's tasks: the first cell of every share, and the end of the last."""
+        up_to = np.concatenate([[0], np.cumsum(self.layout.cell_costs)])[stage]
+        return [int(stage[i]) for i in shares(up_to, self._parts(int(up_to[-1] - up_to[0])))]
+
+    def _parts(self, cost: int) -> int:
+        """Return how many parts to cut work of this cost into."""
+        return self.team.threads if cost >= WORTH_SHARING else 1
+
+    def one_blas_thread(self) -> AbstractContextManager[Any]:
+        """Keep BLAS to one thread, since the team's threads call it in parallel."""
+        is_dense = self.cell_dense is not None or self.row_dense is not None
+        return _blas().limit(limits=1, user_api="blas") if is_dense else nullcontext()
+
+    # -- values --------------------------------------------------------------------------------
+
+    def start(self, weights: Floats, probabilities: Floats) -> None:
+        """Compute everything below the row nodes: leaf values, live nodes, values of all cells."""
+        layout = self.layout
+        self.weights = weights
+        self.cell_matrices = weights[_both(layout.cell_dense.slots, layout.cell_dense.transposed)]
+        self.row_matrices = weights[_both(layout.row_dense.slots, layout.row_dense.transposed)]
+        self._mark_alive(weights)
+        leaves = layout.leaves
+        self.values[leaves.entries] = probabilities[leaves.sources] / leaves.reference
+        flags = np.zeros(self.team.threads, dtype=np.int64)
+
+        def work(worker: int, first: int, last: int) -> None:
+            flags[worker] |= kernels.cells_forward(
+                first, last, layout.cells, self.cell_dense, weights, self.cell_matrices,
+                layout.maps, self.cells_alive, self.values,
+            )  # fmt: skip
+
+        self._in_stages(work)
+        self.cell_flags = int(np.bitwise_or.reduce(flags))
+
+    def _in_stages(self, work: Callable[[int, int, int], None]) -> None:
+        for bounds in self.stage_bounds:
+            self.team.run(bounds, work)
+
+    def _mark_alive(self, weights: Floats) -> None:
+        """Mark the nodes that the root reaches through weights above zero; others are skipped."""
+        cells, nodes = self.layout.cells, self.layout.row_nodes
+        if (weights > 0.0).all():
+            self.rows_alive[:] = 1
+            self.cells_alive[:] = 1
+            return
+        self.rows_alive[:] = 0
+        self.rows_alive[-1] = 1
+        kernels.mark_alive(nodes.kinds, nodes.children, self.row_dense, weights, self.rows_alive)
+        self.cells_alive[:] = 0
+        edges = np.repeat(self.rows_alive, np.diff(nodes.cells.starts)) != 0
+        self.cells_alive[nodes.cells.nodes[edges]] = 1
+        kernels.mark_alive(cells.kinds, cells.children, self.cell_dense, weights, self.cells_alive)
+
+    def log_likelihoods(self, found: Floats) -> None:
+        """Write the log-likelihood of every row to `found`; NaN where the range was too small."""
+        bounds = even_bounds(self.blocks, self.row_parts)
+        self._rows(bounds, np.empty(0), False, found)
+        self._check_range(bounds, found)
+
+    def _rows(self, bounds: list[int], row_weights: Floats, flowing: bool, found: Floats) -> None:
+        """Make one pass over the blocks within the bounds, which start at the first of a wave."""
+        layout, base = self.layout, bounds[0]
+
+        def work(worker: int, first: int, last: int) -> None:
+            kernels.rows_pass(
+                first, last, self.width, layout.row_nodes, self.row_dense, self.places,
+                layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.rows_alive,
+                self.values, layout.reference, row_weights, flowing, base, self.row_values[worker],
+                self.row_flows[worker], self.dense_flows[worker], self.gate_flows,
+                self.block_counts, self.dense_block_counts, self.flags, found,
+            )  # fmt: skip
+
+        self.team.run(bounds, work)
+
+    # -- rows beyond the range of doubles ------------------------------------------------------
+
+    def _check_range(self, bounds: list[int], found: Floats) -> bool:
+        """Compare rows with low numbers to their upper bounds; set them to NaN where these differ.
+
+        Return whether any row was set to NaN.
+        """
+        flags = self.flags[bounds[0] : bounds[-1]]
+        flags |= self.cell_flags
+        if not (flags & kernels.LOW).any():
+            return False
+        layout = self.layout
+        uppers = self._cells_upper_bound()
+        above = np.full(len(found), np.nan)
+
+        def work(worker: int, first: int, last: int) -> None:
+            upper_bounds.rows_upper_bound(
+                first, last, self.width, layout.row_nodes, self.row_dense, self.places,
+                layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.identity,
+                self.rows_alive, uppers, layout.reference, self.flags, self.row_flows[worker],
+                above,
+            )  # fmt: skip
+
+        self.team.run(bounds, work)
+        own = found[self._rows_of(bounds)]
+        above = above[self._rows_of(bounds)]
+        doubtful = above - own > upper_bounds.CLOSE * np.maximum(1.0, np.abs(own))
+        own[doubtful] = np.nan
+        own[above == -np.inf] = -np.inf
+        return bool(doubtful.any())
+
+    def _rows_of(self, bounds: list[int]) -> slice:
+        return slice(bounds[0] * self.width, bounds[-1] * self.width)
+
+    def _cells_upper_bound(self) -> Floats:
+        if not self.cell_flags:
+            return self.values
+        layout, values = self.layout, self.values.copy()
+
+        def work(_: int, first: int, last: int) -> None:
+            upper_bounds.cells_upper_bound(
+                first, last, layout.cells, self.cell_dense, self.weights, self.cell_matrices,
+                layout.maps, self.cells_alive, values,
+            )  # fmt: skip
+
+        self._in_stages(work)
+        return values
+
+    # -- flows ---------------------------------------------------------------------------------
+
+    def flows_through_rows(self, row_weights: Floats, found: Floats, counts: Floats) -> None:
+        """Compute log-likelihoods into `found`, and the flows of row nodes.
+
+        Flows of edges between row nodes are added to `counts`; those of gates are fed to the cells.
+        Rows whose log-likelihood is NaN in the end have no flow.
+        """
+        layout = self.layout
+        self.flows[:] = 0.0
+        # Nodes that are dead in this pass may have left counts in the last one.
+        for left in (self.block_counts, self.dense_block_counts, self.dense_counts):
+            left[:] = 0.0
+        for base in range(0, self.blocks, self.wave):
+            end = min(base + self.wave, self.blocks)
+            bounds = [base + b for b in even_bounds(end - base, self.row_parts)]
+            self._rows(bounds, row_weights, True, found)
+            if self._check_range(bounds, found):  # again, without the flow of those rows
+                rows = self._rows_of(bounds)
+                judged, weights = found[rows].copy(), row_weights.copy()
+                weights[rows][np.isnan(judged)] = 0.0
+                self._rows(bounds, weights, True, found)
+                found[rows] = judged
+            parts, dense_parts = self.block_counts, self.dense_block_counts
+            kernels.add_counts(parts[: end - base], layout.row_nodes.children.slots, counts)
+            kernels.add_counts(dense_parts[: end - base], layout.row_dense.slots, counts)
+            self._feed(base * self.width, min(end * self.width, layout.rows))
+
+    def _feed(self, first_row: int, last_row: int) -> None:
+        """Add a wave's flows to the cells."""
+        layout, size = self.layout, last_row - first_row
+
+        def work(_: int, first: int, last: int) -> None:
+            kernels.feed_cells(
+                first, last, first_row, size, self.width, layout.feeds, layout.cells.offsets,
+                layout.maps, self.gate_flows, self.flows,
+            )  # fmt: skip
+
+        self.team.run(self.feed_bounds, work)
+
+    def flows_through_cells(self, counts: Floats) -> None:
+        """Compute the flows of all cells, and write those of their edges to `counts`."""
+        layout = self.layout
+        if self.cell_flags & kernels.HIGH:  # infinity times a flow of zero would be NaN
+            self.values[~np.isfinite(self.values)] = 0.0
+
+        def work(_: int, first: int, last: int) -> None:
+            kernels.cells_backward(
+                first, last, layout.cells, self.cell_dense, self.weights, self.cell_matrices,
+                layout.maps, self.cells_alive, self.values, self.flows, self.buffers, counts,
+                self.dense_counts,
+            )  # fmt: skip
+
+        for bounds in reversed(self.stage_bounds):
+            self.team.run(bounds, work)
+        counts[layout.cell_dense.slots] = self.dense_counts
+
+
+def _both(one: Ints, other: Ints) -> Ints:
+    return np.stack([one, other])

@@ -1,0 +1,120 @@
+"""Whether the arrays of a `Program` make a valid circuit: for files that may be damaged.
+
+A program that spnc lowered itself comes from a graph that passed `spnc.checks`, and is valid. One
+that was read from a file may have been damaged or tampered with, and no graph can be built from
+arrays that do not fit together. So the arrays themselves are checked here: shapes first, then
+scopes, then parameters. Messages are short, since the remedy is always a new copy of the file;
+`spnc.checks` has the ones that lead back to a spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from spnc.common.arrays import Ints
+from spnc.leaves.smoothing import SUM_TOLERANCE
+from spnc.program.program import Parameters, Program
+from spnc.registry import LEAVES
+
+
+def program_problems(program: Program, parameters: Parameters) -> Iterator[str]:
+    """Yield everything that is wrong with a program's arrays and its parameters."""
+    shape = list(_shape_problems(program))
+    yield from shape
+    if not shape:
+        yield from _scope_problems(program)
+        yield from _parameter_problems(program, parameters)
+
+
+def _shape_problems(program: Program) -> Iterator[str]:
+    """Arrays that do not fit together: nothing else can be read from them."""
+    names = [c.name for c in program.columns]
+    if len(set(names)) < len(names) or any(c.states < 2 for c in program.columns):
+        yield "the columns are not well formed"
+    seen = 0
+    for table in program.leaves:
+        if table.distribution not in LEAVES:
+            yield f"unknown leaf distribution {table.distribution!r}"
+            return
+        if table.first != seen or len(table) == 0 or table.variables.dtype != np.int64:
+            yield "leaf tables are not consecutive"
+            return
+        seen = table.last
+        if not _within(table.variables, 0, len(program.columns)):
+            yield "a leaf names a column that does not exist"
+            return
+        own = {program.columns[v] for v in set(table.variables.tolist())}
+        if any(c.states != table.states or c.kind not in table.kind.kinds for c in own):
+            yield "a leaf does not fit its column"
+    slot = 0
+    for s in program.segments:
+        if s.first != seen or s.last <= s.first or len(s.starts) != s.last - s.first + 1:
+            yield "segments are not consecutive"
+            return
+        if s.children.dtype != np.int64 or s.starts.dtype != np.int64:
+            yield "child lists are not whole numbers"
+            return
+        if s.starts[0] != 0 or s.starts[-1] != len(s.children) or (np.diff(s.starts) < 1).any():
+            yield "child lists are not well formed"
+            return
+        if not _within(s.children, 0, s.first):
+            yield "a node's child does not come before it"
+            return
+        if s.is_sum:
+            if s.first_slot != slot:
+                yield "weight slots are not consecutive"
+            slot += len(s.children)
+        seen = s.last
+    if not 0 <= program.root < seen:
+        yield "the root does not exist"
+
+
+def _scope_problems(program: Program) -> Iterator[str]:
+    """Nodes that are not smooth, not decomposable or not below the root."""
+    scope = program.scopes()
+    for s in program.segments:
+        children, starts = s.children.tolist(), s.starts.tolist()
+        for n, (start, stop) in enumerate(pairwise(starts), s.first):
+            own = [scope[c] for c in children[start:stop]]
+            if s.is_sum and any(one != scope[n] for one in own):
+                yield f"sum {n} has children with different variables"
+            elif not s.is_sum and sum(map(int.bit_count, own)) > scope[n].bit_count():
+                yield f"product {n} has children that share variables"
+        parents = np.repeat(np.arange(s.first, s.last), np.diff(s.starts))
+        if len(np.unique(parents * program.nodes + s.children)) < len(s.children):
+            yield "a node has the same child twice"
+    has_parent = np.zeros(program.nodes, dtype=bool)
+    for s in program.segments:
+        has_parent[s.children] = True
+    if has_parent[program.root] or not has_parent[np.arange(program.nodes) != program.root].all():
+        yield "a node is not below the root"
+    if scope[program.root] != (1 << len(program.columns)) - 1:
+        yield "the root does not model every column"
+
+
+def _parameter_problems(program: Program, parameters: Parameters) -> Iterator[str]:
+    """Weights and leaf tables of the wrong shape, or that are no probabilities."""
+    weights = parameters.weights
+    if weights.shape != (program.slots,) or weights.dtype != np.float64:
+        yield f"{weights.shape} weights for {program.slots} slots"
+    elif not (np.isfinite(weights).all() and (weights >= 0).all()):
+        yield "a weight is negative or not a number"
+    elif program.slots:
+        totals = np.add.reduceat(weights, program.weight_starts[:-1])
+        if (np.abs(totals - 1.0) > SUM_TOLERANCE).any():
+            yield "the weights of a sum do not add up to one"
+    if len(parameters.tables) != len(program.leaves):
+        yield "leaf parameters are missing"
+        return
+    for leaf, table in zip(program.leaves, parameters.tables, strict=True):
+        if table.dtype != np.float64 or table.ndim != 2 or len(table) != len(leaf):
+            yield "a leaf table has the wrong shape"
+        elif not leaf.kind.is_valid(table, leaf.states):
+            yield f"a leaf of type `{leaf.distribution}` has invalid parameters"
+
+
+def _within(values: Ints, low: int, high: int) -> bool:
+    return len(values) == 0 or (int(values.min()) >= low and int(values.max()) < high)
