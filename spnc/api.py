@@ -39,28 +39,31 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-def check(thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any]) -> list[Diagnostic]:
+def check(
+    thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any], *, allow_plugins: bool = False
+) -> list[Diagnostic]:
     """Return all problems of a spec, a circuit or a model; an empty list if there are none.
 
     `thing` is the path of any file spnc knows, a networkx graph, or a node-link mapping.
+    `allow_plugins` permits importing the Python files that a spec names under `plugins`.
     """
     sink = Sink()
     try:
-        check_thing(thing, sink)
+        check_thing(thing, sink, allow_plugins=allow_plugins)
     except InputError as error:
         return list(error.diagnostics)
     return in_reading_order(sink.diagnostics)
 
 
 def check_thing(
-    thing: Any, sink: Sink, settings: Sequence[str] | str = ()
+    thing: Any, sink: Sink, settings: Sequence[str] | str = (), *, allow_plugins: bool = False
 ) -> tuple[Recipe | Graph | Model, list[str]]:
     """Check whatever a user may have; return it, and lines about what was and was not looked at.
 
     For a spec, that includes the data and the circuits that it names; nothing is learned or
     downloaded. Stops at errors.
     """
-    found = read_thing(thing, sink, settings)
+    found = read_thing(thing, sink, settings, allow_plugins=allow_plugins)
     notes = []
     if isinstance(found, Recipe):
         notes = _facts(found, prepare(found, sink, purpose=Purpose.CHECK), sink)
@@ -84,14 +87,18 @@ def _facts(recipe: Recipe, dataset: Dataset | None, sink: Sink) -> list[str]:
 
 
 def compile(
-    thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any], settings: Sequence[str] | str = ()
+    thing: str | Path | Mapping[str, Any] | nx.DiGraph[Any],
+    settings: Sequence[str] | str = (),
+    *,
+    allow_plugins: bool = False,
 ) -> Model:
     """Return the model of a spec before training, or of a circuit. Raises `InputError`.
 
-    `settings` are overrides such as `"optimizer.max_iterations=50"`.
+    `settings` are overrides such as `"optimizer.max_iterations=50"`; `allow_plugins` permits
+    importing the Python files that a spec names under `plugins`.
     """
     sink = Sink()
-    found = read_thing(thing, sink, settings)
+    found = read_thing(thing, sink, settings, allow_plugins=allow_plugins)
     sink.stop()
     if isinstance(found, Model):
         return found
@@ -109,6 +116,7 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     progress: Observer | bool = False,
+    allow_plugins: bool = False,
 ) -> Trained:
     """Train a spec; return the model with its history, scores and metrics. Raises `InputError`.
 
@@ -117,10 +125,12 @@ def train(
     `settings` are overrides such as `"optimizer.max_iterations=50"`. With `out`, the run is written
     to that folder as `spnc train` writes it (True: `runs/NAME`); Ctrl-C then saves a checkpoint and
     raises `Interrupted`, and `resume=True` continues from it. `overwrite` replaces an earlier run.
-    `progress` shows a progress display (True), or reports to an `Observer`.
+    `progress` shows a progress display (True), or reports to an `Observer`. `allow_plugins` permits
+    importing the Python files that the spec names under `plugins`.
     """
     sink = Sink()
-    recipe = sink.require(read_recipe(Path(spec), sink, as_settings(settings)))
+    given = as_settings(settings)
+    recipe = sink.require(read_recipe(Path(spec), sink, given, allow_plugins=allow_plugins))
     run = _open_run(recipe, out, sink, resume=resume, overwrite=overwrite)
     with displayed(progress) as observer:
         if recipe.space is None:
@@ -196,13 +206,13 @@ def load(path: str | Path) -> Model:
 
 @gc_paused()
 def read_thing(
-    thing: Any, sink: Sink, settings: Sequence[str] | str = ()
+    thing: Any, sink: Sink, settings: Sequence[str] | str = (), *, allow_plugins: bool = False
 ) -> Recipe | Graph | Model:
     """Read a recipe, a checked graph or a model from whatever a user may have; stop at errors."""
     found: Any
     settings = as_settings(settings)
     if isinstance(thing, str | Path):
-        found = _read_file(Path(thing), sink, settings)
+        found = _read_file(Path(thing), sink, settings, allow_plugins=allow_plugins)
     elif isinstance(thing, Mapping):
         found = from_node_link(thing, sink)
     else:
@@ -222,7 +232,7 @@ def as_settings(settings: Sequence[str] | str) -> list[str]:
     return [settings] if isinstance(settings, str) else list(settings)
 
 
-def _read_file(path: Path, sink: Sink, settings: Sequence[str]) -> Any:
+def _read_file(path: Path, sink: Sink, settings: Sequence[str], *, allow_plugins: bool) -> Any:
     if path.suffix.lower() == ".spnc":
         return read_model(path, sink)
     source = read_source(path, sink)
@@ -231,4 +241,6 @@ def _read_file(path: Path, sink: Sink, settings: Sequence[str]) -> Any:
     kind = kind_of(path, source.text, sink)
     if kind in ("circuit", "node-link"):
         return read_circuit(source, sink)
-    return recipe_from(source, sink, settings) if kind is not None else None
+    if kind is None:
+        return None
+    return recipe_from(source, sink, settings, allow_plugins=allow_plugins)

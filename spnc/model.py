@@ -35,6 +35,7 @@ from spnc.program.validity import program_problems
 from spnc.queries.pairwise import pair_probabilities
 from spnc.queries.sample import sample
 from spnc.registry import BACKENDS
+from spnc.registry.usage import report_absent_leaves
 
 FORMAT = "spnc-model"
 VERSION = 1
@@ -292,6 +293,8 @@ def read_model(path: Path, sink: Sink) -> Model | None:
             where=where,
             help="install the version of spnc that wrote it, or train again",
         )
+        return None
+    if report_absent_leaves(about, where, sink):
         return None
     try:
         model = _from_parts(about, tensors)

@@ -33,6 +33,7 @@ from spnc.model import Model
 from spnc.program.lower import lower
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Score
+from spnc.registry.usage import plugin_record, used_plugins
 from spnc.residuals import LinkingTask
 from spnc.runs.folder import RunFolder
 from spnc.runs.lock import recipe_text, versions
@@ -328,6 +329,9 @@ def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Mode
         "recipe": recipe_text(compiled.recipe),
         "data": compiled.dataset.digest,
         "versions": versions(),
+        **plugin_record(
+            used_plugins([compiled.recipe], [t.distribution for t in compiled.program.leaves])
+        ),
     }
     return Model(compiled.recipe.model, compiled.program, parameters, provenance, backend)
 

@@ -10,55 +10,31 @@ from spnc.backends.numba import NumbaBackend
 from spnc.backends.numpy import NumpyBackend
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
-from spnc.forest.grow import grow
 from spnc.forest.pretraining import pretrain
 from spnc.graph.copying import copy_below
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Origin, Product
-from spnc.learners.extra_spn import ExtraSpn
 from spnc.leaves.smoothing import Smoothing
 from spnc.residuals import LinkingTask
-from spnc.spec.recipe import Component
-from tests.circuits import random_circuit, random_columns, random_rows
+from spnc.testing.forests import linking_task, small_forest
+from tests.circuits import random_circuit, random_rows
 
-
-def small_forest(seed: int, components: int = 3, variables: int = 5) -> tuple[Forest, Dataset]:
-    """ExtraSPNs grown on random rows whose first two columns often agree."""
-    rng = np.random.default_rng(seed)
-    columns = tuple(random_columns(rng, variables))
-    tables = {}
-    for name, rows in (("train", 60), ("valid", 20)):
-        values = random_rows(int(rng.integers(10**6)), columns, rows, missing=0.05)
-        agree = (rng.random(rows) < 0.7) & (values[:, 1] < 2)
-        values[agree, 0] = values[agree, 1]
-        tables[name] = Table(values)
-    dataset = Dataset("random", columns, tables)
-    learner = ExtraSpn(min_instances=int(rng.integers(2, 12)), beta=0.5)
-    forest = grow(
-        [Component(learner=learner, count=components)],
-        dataset,
-        smoothing=Smoothing.of(0.1),
-        seed=seed,
-        sink=Sink(),
-    )
-    return forest, dataset
+__all__ = ["circuits_forest", "linking", "small_forest"]
 
 
 def linking(
     forest: Forest, dataset: Dataset, seed: int = 0, sink: Sink | None = None
 ) -> LinkingTask:
     """What a strategy is given."""
-    return LinkingTask(
+    rows = dataset.distinct["train"]
+    task = linking_task(
         forest,
         dataset,
-        np.random.default_rng(seed),
-        sink if sink is not None else Sink(),
-        lambda *_: None,
+        seed,
+        lambda iterations: pretrain(forest, rows, Smoothing.of(0.1), NumpyBackend(), iterations),
         NumbaBackend(),
-        lambda iterations: pretrain(
-            forest, dataset.distinct["train"], Smoothing.of(0.1), NumpyBackend(), iterations
-        ),
     )
+    return replace(task, sink=sink) if sink is not None else task
 
 
 def circuits_forest(seed: int, components: int = 3) -> tuple[Forest, Dataset]:

@@ -33,7 +33,7 @@ class Auto(Options):
 
     def choose(self) -> tuple[Backend, Diagnostic | None]:
         """Return the chosen backend, and why an expected one of higher priority cannot run."""
-        others: list[Backend] = [BACKENDS[name]() for name in BACKENDS if name != "auto"]
+        others: list[Backend] = [b() for name, b in BACKENDS.builtin.items() if name != "auto"]
         passed_over = None
         for backend in sorted(others, key=lambda b: b.priority, reverse=True):
             trouble = backend.why_not()

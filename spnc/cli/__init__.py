@@ -43,6 +43,13 @@ def parser() -> argparse.ArgumentParser:
         epilog="`spnc COMMAND --help` shows the options of a command, and examples.",
     )
     top.add_argument("--version", action="version", version=f"spnc {version('spnc-forest')}")
+    top.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="import this Python file of plug-ins first, as for a model with leaves from it",
+    )
     commands = add_commands(top, "COMMAND")
     for name in COMMANDS:
         importlib.import_module(f"spnc.cli.commands.{name}").add(commands)
@@ -59,6 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_command(top, words)
     arguments = top.parse_args(words)
     try:
+        if arguments.plugin:
+            _import_plugins(arguments.plugin)
         code = int(arguments.run(arguments))
         sys.stdout.flush()  # here a broken pipe can still be handled
         return code
@@ -75,11 +84,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output is gone: keep the interpreter from reporting it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception:
+    except Exception as error:
         traceback.print_exc()
-        print(
-            f"\nThis is a bug in spnc {version('spnc-forest')}, not in your input. Please report "
-            "it with the text above and the files that led to it.",
-            file=sys.stderr,
-        )
+        print(f"\n{_whose_bug(error)}", file=sys.stderr)
         return 70
+
+
+def _import_plugins(files: Sequence[str]) -> None:
+    """Import plug-in files that the command line names; stop at errors."""
+    from pathlib import Path
+
+    from spnc.diagnostics import Sink, Source
+    from spnc.registry.files import load_file
+    from spnc.spec.override import COMMAND_LINE
+
+    sink = Sink()
+    for file in files:
+        line = Source(COMMAND_LINE, f"--plugin {file}")
+        load_file(Path(file), line.span_at(len("--plugin "), len(line.text)), sink)
+    sink.stop()
+
+
+def _whose_bug(error: Exception) -> str:
+    """Say who should hear of an unexpected exception, below its traceback."""
+    from spnc.registry.blame import plugin_at_fault
+
+    plugin = plugin_at_fault(error)
+    if plugin is not None:
+        return (
+            f"This is a bug in the {plugin.kind} `{plugin.name}` of {plugin.supplier}, a plug-in, "
+            "not in spnc. Please report it to its authors with the text above."
+        )
+    return (
+        f"This is a bug in spnc {version('spnc-forest')}, not in your input. Please report it with "
+        "the text above and the files that led to it."
+    )

@@ -93,6 +93,15 @@ def add_settings(parser: argparse.ArgumentParser, *, computing: bool = True) -> 
         parser.add_argument("--backend", metavar="NAME", help="short for --set backend=NAME")
 
 
+def add_plugins(parser: argparse.ArgumentParser) -> None:
+    """`--allow-plugins`: for commands that read specs."""
+    parser.add_argument(
+        "--allow-plugins",
+        action="store_true",
+        help="import the Python files that the spec names under `plugins`",
+    )
+
+
 def settings_of(
     arguments: argparse.Namespace, short: Sequence[str] = ("seed", "backend")
 ) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from spnc.registry import Conflict, Options, option
 
@@ -16,6 +16,8 @@ _SUM_TOLERANCE = 1e-9  # of three fractions written in decimals
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(Options):
     """Where the rows come from, and how they are split for training, validation and testing."""
+
+    one_value_for: ClassVar[tuple[str, ...]] = ("source",)
 
     source: str | None = option(
         None,

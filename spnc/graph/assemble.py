@@ -10,13 +10,14 @@ import math
 import numbers
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
 from spnc.data.dataset import Column
-from spnc.diagnostics import Sink, counted, did_you_mean, nearest
+from spnc.diagnostics import InputError, Sink, counted, did_you_mean, nearest
 from spnc.graph.draft import Draft, DraftNode, Place
 from spnc.graph.nodes import Graph, Leaf, Node, Origin, Product, Sum
 from spnc.leaves import Distribution
@@ -231,7 +232,11 @@ def _placeholder(item: DraftNode) -> Node:
 
 def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
     name = item.distribution or ""
-    leaf = LEAVES.find(name)
+    try:
+        leaf = LEAVES.find(name)
+    except InputError as error:  # an outside plug-in that cannot be used
+        sink.diagnostics += [replace(d, span=item.place()) for d in error.diagnostics]
+        return None
     if leaf is None:
         sink.error(
             "E221",

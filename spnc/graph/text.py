@@ -10,7 +10,8 @@ from spnc.diagnostics import Sink, Source, Span
 from spnc.graph.assemble import assemble
 from spnc.graph.draft import Draft, DraftEdge, DraftNode, DraftVariable, Place
 from spnc.graph.nodes import Graph, Leaf, Sum, children_first, find_root, payloads
-from spnc.language.parser import KEYWORDS, NAME, parse, quoted, span_of, unquoted
+from spnc.language.grammar import KEYWORDS, NAME, quoted, span_of, unquoted
+from spnc.language.parser import parse
 
 
 def read_circuit_text(source: Source, sink: Sink) -> Graph | None:

@@ -23,7 +23,7 @@ SUM_TOLERANCE = 1e-9  # how far from one a sum of probabilities may be
 class Smoothing(Options):
     """Pseudo-rows added to every alternative; a bare number sets both."""
 
-    one_number_for: ClassVar[tuple[str, ...]] = ("weights", "leaves")
+    one_value_for: ClassVar[tuple[str, ...]] = ("weights", "leaves")
 
     weights: float = option(0.1, "pseudo-rows added to every child of a sum", min=0)
     leaves: float = option(0.1, "pseudo-rows added to every outcome of a leaf", min=0)

@@ -96,7 +96,9 @@ class RunFolder:
                 begun = shlex.join(json.loads(self.search.read_text("utf-8"))["command"])
             except (OSError, LookupError, RecursionError, TypeError, ValueError):
                 begun = ""
-        return f"spnc train {begun or '…'} --out {shlex.quote(str(self.path))} --resume"
+        locked = self.lock.read_text("utf-8") if self.lock.is_file() else ""
+        allow = " --allow-plugins" if re.search(r"^plugins:", locked, re.MULTILINE) else ""
+        return f"spnc train {begun or '…'} --out {shlex.quote(str(self.path))} --resume{allow}"
 
     def keep(self, state: State) -> None:
         """Remember the state after an iteration; write it if the last checkpoint is old enough."""
@@ -136,7 +138,7 @@ class RunFolder:
         self.sink.stop()
         with writing(self.path):
             self.clear(keep_checkpoint=state is not None)
-            write_text(self.lock, lock_text(recipe, dataset, self.path))
+            write_text(self.lock, lock_text(recipe, dataset, self.path, program))
         return state
 
     def clear(self, *, keep_checkpoint: bool) -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
+from spnc.program.program import Program
+from spnc.registry.usage import suppliers, used_plugins
+from spnc.spec.plugins import check_locked_plugins
 from spnc.spec.recipe import Lock, Recipe
 from spnc.spec.relocate import relocated
 from spnc.spec.write_yaml import write_yaml
@@ -47,6 +50,7 @@ def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
             notes=[f"the data now has the SHA-256 {dataset.digest}"],
             help="restore the data, or remove `lock` to train on the data as it is now",
         )
+    check_locked_plugins(recipe, sink)
     if lock.versions is not None and lock.versions != versions():
         sink.warning(
             "W402",
@@ -56,9 +60,17 @@ def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
         )
 
 
-def lock_text(recipe: Recipe, dataset: Dataset, folder: Path) -> str:
-    """Return a spec that repeats the run: every default resolved, files relative to `folder`."""
-    lock = Lock(data=dataset.digest, versions=versions())
+def lock_text(
+    recipe: Recipe, dataset: Dataset, folder: Path, program: Program | None = None
+) -> str:
+    """Return a spec that repeats the run: every default resolved, files relative to `folder`.
+
+    `program` is its circuit, where that is known: its leaves can come from plug-ins too.
+    """
+    leaves = [table.distribution for table in program.leaves] if program is not None else []
+    tries = [one.recipe for one in recipe.space.tries] if recipe.space is not None else [recipe]
+    plugins = suppliers(used_plugins(tries, leaves))
+    lock = Lock(data=dataset.digest, versions=versions(), plugins=plugins)
     recipe = relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
     head = "# Written by spnc: every option of the run, and what it was made from.\n"
     search = recipe.search if recipe.space is not None else None

@@ -214,7 +214,8 @@ class SearchFolder(Journal):
     def end(self, trained: Trained, dataset: Dataset) -> None:
         """Write the results; the lock file becomes that of the chosen recipe."""
         write_text(self.run.tries, outcomes_text(trained.tries))
-        write_text(self.run.lock, lock_text(trained.recipe, dataset, self.run.path))
+        program = trained.model.program
+        write_text(self.run.lock, lock_text(trained.recipe, dataset, self.run.path, program))
         (chosen,) = (outcome for outcome in trained.tries if outcome.chosen)
         self._write_recipe(chosen, trained)  # a run may have been killed just after a better one's
         self.run.finish(trained.model, trained.metrics, trained.fitted.history)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import typing
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from spnc.diagnostics import Sink, Span, did_you_mean, nearest
+from spnc.diagnostics import InputError, Sink, Span, did_you_mean, nearest
 from spnc.registry import Field, Options, Registry, Rule, fields_of, optional_type
 from spnc.spec.override import from_command_line
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe, short
@@ -16,7 +17,7 @@ O = TypeVar("O", bound=Options)  # noqa: E741
 
 
 class _Failed:
-    """Stands for a value that was reported as wrong."""
+    """Marks a value that was reported as wrong."""
 
 
 FAILED: Final = _Failed()
@@ -26,42 +27,49 @@ _NONE_WORDS = ("none", "null", "~", "")
 def bind(cls: type[O], tree: Tree, at: Span, sink: Sink) -> O | None:
     """The options that a mapping holds, or None after reporting every problem. `at` is its key.
 
-    A bare number in place of the mapping, or before it (`--set smoothing.weights=1` over
-    `smoothing: 0.1`), is the value of every option that the class says it stands for.
+    A single value may stand in place of the mapping: the name of a plug-in whose options would
+    stand among these (`chow-liu` for `{learner: chow-liu}`), or the value of the options that the
+    class names in `one_value_for`. Such a value may also stand before a mapping: `--set
+    smoothing.weights=1` is laid over `smoothing: 0.1`.
     """
-    if cls.one_number_for:
+    fields = fields_of(cls)
+    if cls.one_value_for:
         spelt_out = _spelt_out(cls, tree, at, sink)
         if spelt_out is None:
             return None
         tree = spelt_out
+    elif isinstance(tree, Scalar) and isinstance(tree.value, str) and _takes_name(cls):
+        tree = Mapping((), tree.span, tree)
     if not isinstance(tree, Mapping):
-        inline = next((f.rule.registry for f in fields_of(cls).values() if f.rule.inline), None)
-        fields = fields_of(cls)
         first = next((name for name, f in fields.items() if f.required), next(iter(fields)))
         value = short(tree.text) if isinstance(tree, Scalar) and tree.text else "…"
         help = f"write options as `key: value`, such as `{first}: {value}`"
-        if inline is not None and isinstance(tree, Scalar) and tree.text in inline:
-            help = f"write `{inline.key}: {tree.text}`"
         _wrong_type("options with their values", tree, sink, help)
         return None
     return _Binder(cls, tree, at, sink).bind()
 
 
+def _takes_name(cls: type[Options]) -> bool:
+    """Whether a plug-in's name and options stand among the options of a class."""
+    return any(f.rule.inline for f in fields_of(cls).values())
+
+
 def _spelt_out(cls: type[Options], tree: Tree, at: Span, sink: Sink) -> Tree | None:
-    """A bare number as the mapping it stands for, or None after reporting what is wrong with it."""
-    number = tree.head if isinstance(tree, Mapping) else tree
-    if not isinstance(number, Scalar):
+    """A single value as the mapping it stands for, or None after reporting what is wrong."""
+    single = tree.head if isinstance(tree, Mapping) else tree
+    if not isinstance(single, Scalar):
         return tree
-    field = fields_of(cls)[cls.one_number_for[0]]
-    if _convert(field.type, field.rule, number, at, sink) is FAILED:
+    field = fields_of(cls)[cls.one_value_for[0]]
+    kind, _ = optional_type(field.type)
+    if _convert(kind, field.rule, single, at, sink) is FAILED:
         return None
     given = tree.entries if isinstance(tree, Mapping) else ()
-    others = [n for n in cls.one_number_for if all(e.key != n for e in given)]
-    return Mapping((*given, *(Entry(n, at, number) for n in others)), tree.span)
+    others = [n for n in cls.one_value_for if all(e.key != n for e in given)]
+    return Mapping((*given, *(Entry(n, at, single) for n in others)), tree.span)
 
 
 class _Binder(typing.Generic[O]):
-    """Binds one mapping. `beside`: options that may stand next to its own, for suggestions."""
+    """Binds one mapping; `beside` has options that may stand next to its own, for suggestions."""
 
     def __init__(
         self, cls: type[O], tree: Mapping, at: Span, sink: Sink, beside: Iterable[str] = ()
@@ -77,7 +85,7 @@ class _Binder(typing.Generic[O]):
         spans: dict[str, Span] = {"": self.at}
         for field in self.fields.values():
             if field.rule.inline:
-                entries = self._not_mine()
+                entries = self._other_entries()
                 value, span = self._inline(field, entries)
             else:
                 entry = self.tree.get(field.name)
@@ -116,14 +124,15 @@ class _Binder(typing.Generic[O]):
                 )
             first.setdefault(entry.key, entry)
 
-    def _not_mine(self) -> list[Entry]:
+    def _other_entries(self) -> list[Entry]:
+        """Entries that are none of the class's own options."""
         own = {name for name, f in self.fields.items() if not f.rule.inline}
         return [e for e in self.tree.entries if e.key not in own]
 
     def _report_unknown_keys(self) -> None:
         known = [*self.fields, *self.beside]
         owner = f"of `{self.cls.plugin_name}`" if self.cls.plugin_name else "here"
-        for entry in self._not_mine():
+        for entry in self._other_entries():
             self.failed = True
             self.sink.error(
                 "E104",
@@ -139,7 +148,7 @@ class _Binder(typing.Generic[O]):
         )
 
     def _inline(self, field: Field, entries: list[Entry]) -> tuple[Any, Span]:
-        """A plug-in whose options stand among our own."""
+        """Bind the plug-in whose options stand among those of the class."""
         registry = field.rule.registry
         assert registry is not None
         rest = Mapping(tuple(entries), self.tree.span, self.tree.head)
@@ -175,7 +184,7 @@ def _bind_choice(
     sink: Sink,
     beside: Iterable[str] = (),
 ) -> Any:
-    """A plug-in by its name and options, which may stand beside others."""
+    """Bind a plug-in by its name and options; `beside` has other options of the same mapping."""
     name: Scalar | None
     entries: tuple[Entry, ...]
     if isinstance(tree, Scalar):
@@ -200,7 +209,12 @@ def _bind_choice(
             help=f"it names {_a(registry.kind)}: {', '.join(registry)}",
         )
         return FAILED
-    cls = default if name is None else registry.find(name.text)
+    try:
+        cls = default if name is None else registry.find(name.text)
+    except InputError as error:  # an outside plug-in that cannot be used
+        assert name is not None
+        sink.diagnostics += [replace(d, span=name.span) for d in error.diagnostics]
+        return FAILED
     if cls is None:
         assert name is not None
         sink.error(
@@ -274,6 +288,8 @@ def _float(value: int | float) -> float:
 
 
 def _convert_tuple(kinds: tuple[Any, ...], rule: Rule, tree: Tree, sink: Sink) -> Any:
+    if kinds[-1] is Ellipsis and isinstance(tree, Scalar) and isinstance(tree.value, str):
+        tree = Sequence((tree,), tree.span)  # a list of one
     if not isinstance(tree, Sequence):
         help = "begin each entry with `- `" if isinstance(tree, Mapping) else None
         return _wrong_type("a list", tree, sink, help)

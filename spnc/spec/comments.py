@@ -1,4 +1,4 @@
-"""The comments of a spec, in either spelling, by the lines they stand on."""
+"""The comments of a spec, in either spelling, by line."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from spnc.spec.recipe import Recipe
 
 @dataclass
 class Comments:
-    """The comments of a text, handed out in order to the lines that follow them."""
+    """The comments of a text. Each is handed out once, to the line that it belongs to."""
 
     own_line: list[tuple[int, str]] = field(default_factory=list)
     trailing: dict[int, str] = field(default_factory=dict)
 
     def before(self, line: int) -> list[str]:
-        """Comments on lines of their own that stand above a line, each given once."""
+        """Hand out the comments on lines of their own above a line."""
         found = [text for at, text in self.own_line if at < line]
         self.own_line = [(at, text) for at, text in self.own_line if at >= line]
         return found
 
     def beside(self, line: int) -> str | None:
-        """The comment at the end of a line, given once."""
+        """Hand out the comment at the end of a line."""
         return self.trailing.pop(line, None)
 
     def rest(self) -> list[str]:
-        """What is left at the end."""
+        """The comments that were not handed out."""
         return [text for _, text in sorted([*self.own_line, *self.trailing.items()])]
 
 

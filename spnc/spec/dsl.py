@@ -1,15 +1,15 @@
-"""Specs in the small language: text to the same tree that YAML becomes."""
+"""Specs in the small language, read into the same tree as YAML."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Any
 
 import lark
 
 from spnc.diagnostics import Sink, Source, Span
-from spnc.language.parser import parse, span_of, unquoted
+from spnc.language.grammar import span_of, unquoted
+from spnc.language.parser import parse
 from spnc.registry import LEARNERS, OPTIMIZERS, RESIDUALS, STOPS, fields_of
 from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
@@ -79,7 +79,7 @@ class _Reader:
                 isinstance(v, lark.Tree) and v.data == "call" and v.children[1] is None
                 for v in values
             )
-            # An entry of the forest is a mapping, so that a mere name stands under its key.
+            # An entry of the forest is a mapping: a choice of bare names goes under its name's key.
             made = self.chosen(call, _NAMES["forest"], alone=times is None and not only_names)
         else:
             made = self.call(call)
@@ -98,7 +98,7 @@ class _Reader:
         return Mapping(self.arguments(arguments), self.span(item), head)
 
     def chosen(self, item: lark.Tree[Any], key: str, *, alone: bool = True) -> Mapping:
-        """A choice of plug-ins; with options, only their names are chosen, under `key`."""
+        """A choice of plug-ins; if options follow it, a choice of names under `key`."""
         choice, arguments = item.children
         made = self.choice(choice)
         if alone and arguments is None:
@@ -145,20 +145,19 @@ class _Reader:
         return Scalar(text, text, self.span(item))
 
 
-@cache
 def _name_keys() -> dict[str, str]:
     """Options of plug-ins that hold a plug-in, and the key under which YAML has its name."""
     return {
         field.name: field.rule.registry.key
         for registry in (LEARNERS, RESIDUALS, OPTIMIZERS, STOPS)
-        for name in registry
-        for field in fields_of(registry[name]).values()
+        for plugin in registry.usable()[0].values()
+        for field in fields_of(plugin).values()
         if field.rule.registry is not None
     }
 
 
 def _with_calls(choice: Mapping) -> Mapping:
-    """The choice with every mere name as a call, as entries of the forest are."""
+    """The choice with every bare name as a call, like entries of the forest."""
     (entry,) = choice.entries
     assert isinstance(entry.value, Sequence)
     items = (Mapping((), v.span, v) if isinstance(v, Scalar) else v for v in entry.value.items)
@@ -167,7 +166,7 @@ def _with_calls(choice: Mapping) -> Mapping:
 
 
 def _number(text: str) -> int | float:
-    """A whole number where one is written; one of absurd length is infinite for our purposes."""
+    """The number in a text, whole if written so; more than 300 digits count as infinite."""
     whole = re.fullmatch(r"[+-]?\d{1,300}", text)
     return int(text) if whole else float(text)
 

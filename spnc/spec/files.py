@@ -1,4 +1,4 @@
-"""What kind of file a command was given."""
+"""Kinds of files, by suffix and content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FileKind = Literal["yaml", "dsl", "circuit", "node-link", "model"]
 
 
 def kind_of(path: Path, text: str | None, sink: Sink) -> FileKind | None:
-    """What a file holds, by its suffix and, for `.spn`, its first word."""
+    """What a file holds, by its suffix and, for `.spn`, its first word; None after reporting."""
     suffix = path.suffix.lower()
     if suffix in (".yaml", ".yml"):
         return "yaml"
@@ -24,7 +24,7 @@ def kind_of(path: Path, text: str | None, sink: Sink) -> FileKind | None:
         return "circuit" if text is not None and opens_circuit(text) else "dsl"
     sink.error(
         "E116",
-        f"`{path}` is of no kind that spnc knows",
+        f"`{path}` has a suffix that spnc does not know",
         where=str(path),
         help="specs end in .yaml, .yml or .spn, circuits in .spn or .json, models in .spnc",
     )

@@ -1,4 +1,4 @@
-"""What of a recipe is to be written out, before it is decided in which spelling."""
+"""The options of a recipe that are to be written out, whatever the spelling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spnc.spec.recipe import Recipe
 
 @dataclass(frozen=True)
 class Item:
-    """An option to be written: its key, its value, and the line it stood on."""
+    """An option to be written: its key, its value, and its line in the original (0: none)."""
 
     key: str
     value: Any  # a plain value, a list of them, a `Group`, a list of `Group`s, or `Values`
@@ -20,7 +20,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Values:
-    """What a `search` lists: plain values or `Group`s."""
+    """The values under a `search`: plain values or `Group`s."""
 
     values: tuple[Any, ...]
     line: int = 0
@@ -49,7 +49,7 @@ def recipe_outline(recipe: Recipe, full: bool) -> Group:
 
 
 def value_at(value: Any, path: tuple[str, ...]) -> Any:
-    """What an outline has at a path; None where it has nothing. A plug-in's name is a `Group`."""
+    """The value at a path of an outline, or None. A plug-in's name is given as a `Group`."""
     for step in path:
         if isinstance(value, list):
             value = value[int(step)]
@@ -62,7 +62,7 @@ def value_at(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def place_of(options: Options, path: tuple[str, ...]) -> tuple[int, ...]:
-    """Where a path comes in the order in which options are declared; a plug-in's name is first."""
+    """A sort key for paths: the order in which options are declared, a plug-in's name first."""
     found: Any = options
     place: list[int] = []
     for step in path:
@@ -80,7 +80,7 @@ def place_of(options: Options, path: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _inline(options: Any) -> Options | None:
-    """The plug-in whose options stand among these."""
+    """The plug-in whose options stand among these, if there is one."""
     fields = fields_of(type(options)).values() if isinstance(options, Options) else ()
     name = next((f.name for f in fields if f.rule.inline), None)
     found: Options | None = getattr(options, name) if name is not None else None
@@ -88,7 +88,7 @@ def _inline(options: Any) -> Options | None:
 
 
 def options_at(options: Options, path: tuple[str, ...]) -> Options:
-    """The options that an outline has a `Group` for."""
+    """The options that stand at a path."""
     found: Any = options
     for step in path:
         if isinstance(found, tuple):
@@ -106,8 +106,8 @@ def _chosen(
 ) -> Any:
     """The outline with the values of a choice, `last`, in what stands at the path `above`.
 
-    `owners` is what stands there with each of the values: where a default depends on which it
-    is, that default is left out.
+    `owners` is what stands there with each of the values. An option whose value differs between
+    them is a default that depends on the choice, and is left out.
     """
     if above:
         step, rest = above[0], above[1:]

@@ -1,4 +1,4 @@
-"""`--set a.b=c`: values from the command line laid over a spec's tree, with their own spans."""
+"""`--set a.b=c`: values from the command line that override those in a spec's tree."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def override(tree: Tree, settings: Many[str], sink: Sink, flag: str = "--set ") 
 
 
 def from_command_line(entry: Entry) -> bool:
-    """Whether an entry was laid over the spec."""
+    """Whether an entry comes from the command line."""
     return entry.key_span.source.name == COMMAND_LINE
 
 
 def refuse(settings: Many[str], sink: Sink, flag: str = "--set ") -> None:
-    """Report settings for something that is not a spec."""
+    """Report settings that were given for something else than a spec."""
     for setting in settings:
         source = Source(COMMAND_LINE, f"{flag}{setting}")
         sink.error(

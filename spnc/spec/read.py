@@ -1,4 +1,4 @@
-"""A spec file, in either spelling, to a `Recipe`."""
+"""Reading a spec, in either spelling, into a `Recipe`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,31 @@ from spnc.diagnostics import Sink, Source, read_source
 from spnc.spec.dsl import read_dsl
 from spnc.spec.files import kind_of
 from spnc.spec.override import override
+from spnc.spec.plugins import load_plugins
 from spnc.spec.recipe import VERSION, Recipe
 from spnc.spec.search_section import bind_recipe
 from spnc.spec.tree import Mapping, Scalar, Tree
 from spnc.spec.yaml_reader import read_yaml
 
 
-def read_recipe(path: Path, sink: Sink, settings: Sequence[str] = ()) -> Recipe | None:
-    """The recipe in a file, with `path=value` settings laid over it; None after errors."""
-    is_model = path.suffix.lower() == ".spnc"  # not a text, and `recipe_from` says so
+def read_recipe(
+    path: Path, sink: Sink, settings: Sequence[str] = (), *, allow_plugins: bool = False
+) -> Recipe | None:
+    """The recipe in a file, with `path=value` settings laid over it; None after errors.
+
+    `allow_plugins` permits importing the Python files that the spec names under `plugins`.
+    """
+    is_model = path.suffix.lower() == ".spnc"  # not a text; `recipe_from` reports it
     source = Source(str(path), "") if is_model else read_source(path, sink)
-    return recipe_from(source, sink, settings) if source is not None else None
+    if source is None:
+        return None
+    return recipe_from(source, sink, settings, allow_plugins=allow_plugins)
 
 
-def recipe_from(source: Source, sink: Sink, settings: Sequence[str] = ()) -> Recipe | None:
-    """The recipe in a text whose name tells the spelling."""
+def recipe_from(
+    source: Source, sink: Sink, settings: Sequence[str] = (), *, allow_plugins: bool = False
+) -> Recipe | None:
+    """The recipe in a text; the suffix of its name tells the spelling."""
     kind = kind_of(Path(source.name), source.text, sink)
     tree: Tree | None = None
     if kind == "yaml":
@@ -45,15 +55,17 @@ def recipe_from(source: Source, sink: Sink, settings: Sequence[str] = ()) -> Rec
     tree = override(tree, settings, sink)
     if not _check_version(tree, sink):
         return None  # what else it says may be right in that version
+    if not load_plugins(tree, sink, allowed=allow_plugins):
+        return None  # names in the rest of the spec may be those of plug-ins
     start = source.span(1, 1, 1, 2)
     at = tree.entries[0].key_span if isinstance(tree, Mapping) and tree.entries else start
     recipe = bind_recipe(tree, at, sink)
     if recipe is not None and recipe.search is not None and recipe.space is None and not settings:
         sink.warning(
             "W130",
-            "nothing in this spec is searched for, so that `search` has no effect",
+            "no option of this spec is searched for, so `search` has no effect",
             recipe.span_of("search"),
-            help="give an option a list to choose from, such as `smoothing: {search: [0.1, 1]}`",
+            help="give an option values to try, such as `smoothing: {search: [0.1, 1]}`",
         )
     return recipe
 

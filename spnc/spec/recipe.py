@@ -1,4 +1,4 @@
-"""`Recipe`: what a spec says, typed and complete. Every field remembers where it was written."""
+"""`Recipe`: the content of a spec, typed and complete. Fields know where they were written."""
 
 from __future__ import annotations
 
@@ -42,21 +42,30 @@ class Component(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Lock(Options):
-    """What a run was made from, so that running it again can tell whether anything changed."""
+    """What a run was made from, so that a repetition can tell whether anything has changed."""
 
     data: str | None = option(None, "SHA-256 of columns and rows; other data is refused")
     versions: str | None = option(None, "versions in use; others give a warning")
+    plugins: tuple[str, ...] | None = option(
+        None, "packages and files of outside plug-ins in use; other versions give a warning"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(Options):
     """A whole spec.
 
-    One with `search` in it has a `space`; then its other fields are those of the first try.
+    A recipe with searches has a `space`; its other fields are then those of the first try.
     """
 
     spnc: int = option(VERSION, "the version of the spec format", min=1)
     model: str = option(doc="the model's name")
+    plugins: tuple[str, ...] | None = option(
+        None,
+        "Python files with plug-ins, beside the spec; imported only with `--allow-plugins`",
+        path=True,
+        suffix=".py",
+    )
     data: DataOptions = option(doc="the rows to learn from")
     forest: tuple[Component, ...] = option(doc="the components of the forest")
     residual: Residual = choice(
@@ -75,7 +84,7 @@ class Recipe(Options):
     space: Space | None = field(default=None, repr=False)
 
     def conflicts(self) -> Iterator[Conflict]:
-        """A forest has components, and residual links want two of them."""
+        """Report an empty forest, and residual links in a forest of one component."""
         if not self.forest:
             yield Conflict("forest", "the forest is empty", "list at least one learner")
         elif self.residual.draws and sum(c.count for c in self.forest) < 2:

@@ -1,4 +1,4 @@
-"""Recipes without their place: no spans, and file names that hold from somewhere else."""
+"""Recipes for another folder: without spans, and with file names that are right there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def relocated(recipe: Recipe, rename: Callable[[Path], str], *, absolute: bool =
 
 
 def without_place(options: Options) -> Options:
-    """Any options without spans, and files by their names only."""
+    """Options without spans, and with file names without folders."""
     found: Options = _relocated(options, lambda file: file.name, False)
     return found
 
@@ -45,8 +45,14 @@ def _files_of(options: Options) -> Iterator[Path]:
             if isinstance(inner, Options):
                 yield from _files_of(inner)
         base = options.base(name)
-        if f.rule.path and isinstance(value, str) and split_scheme(value, base) is None:
-            yield base / Path(value).expanduser()
+        for text in _texts(value) if f.rule.path else ():
+            if split_scheme(text, base) is None:
+                yield base / Path(f.rule.file_name(text)).expanduser()
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """The texts that an option holds: one, a list of them, or none."""
+    return tuple(v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, str))
 
 
 def _relocated(options: Any, rename: Callable[[Path], str], absolute: bool) -> Any:
@@ -57,10 +63,17 @@ def _relocated(options: Any, rename: Callable[[Path], str], absolute: bool) -> A
             changes[name] = _relocated(value, rename, absolute)
         elif isinstance(value, tuple) and value and isinstance(value[0], Options):
             changes[name] = tuple(_relocated(v, rename, absolute) for v in value)
-        elif f.rule.path and isinstance(value, str):
+        elif f.rule.path and _texts(value):
             base = options.base(name)
-            is_file = split_scheme(value, base) is None
-            is_absolute = value.startswith("~") or Path(value).is_absolute()
-            if is_file and (absolute or not is_absolute):
-                changes[name] = rename(base / value)
+            moved = tuple(
+                rename(base / f.rule.file_name(text)) if _moves(text, base, absolute) else text
+                for text in _texts(value)
+            )
+            changes[name] = moved if isinstance(value, tuple) else moved[0]
     return replace(options, **changes)
+
+
+def _moves(text: str, base: Path, absolute: bool) -> bool:
+    """Whether a text names a file, one relative to the spec unless `absolute` ones count too."""
+    is_absolute = text.startswith("~") or Path(text).is_absolute()
+    return split_scheme(text, base) is None and (absolute or not is_absolute)

@@ -1,4 +1,4 @@
-"""The JSON Schema of the YAML form, made from the declared options: for editor completion."""
+"""The JSON Schema of specs in YAML, made from the declared options."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _choice_among(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _any_of(*kinds: dict[str, Any]) -> dict[str, Any]:
-    """Alternatives, those of alternatives among them."""
+    """Alternatives, nested ones flattened."""
     flat: list[dict[str, Any]] = []
     for kind in kinds:
         flat += kind["anyOf"] if kind.keys() == {"anyOf"} else [kind]
@@ -62,7 +62,7 @@ def _any_of(*kinds: dict[str, Any]) -> dict[str, Any]:
 
 
 def _chosen_name(registry: Registry[Any]) -> dict[str, Any]:
-    """A plug-in whose name is searched for; its options are those of whichever it is."""
+    """A plug-in whose name is searched for; which options it has depends on the name."""
     name = {**_choice_among({"enum": list(registry)}), "description": f"the {registry.kind}"}
     properties = {registry.key: name}
     found = _mapping(properties, [registry.key], f"a choice of {registry.kind}")
@@ -75,9 +75,8 @@ def _inline(
 ) -> dict[str, Any]:
     """One alternative per plug-in, whose options stand beside those of `cls`."""
     own = {n: _field(f, search) for n, f in fields_of(cls).items() if f is not chosen}
-    kinds = []
-    for name in registry:
-        plugin = registry[name]
+    kinds = [{"enum": list(registry)}]
+    for name, plugin in registry.usable()[0].items():
         options = {n: _field(f, search) for n, f in fields_of(plugin).items()}
         head = {registry.key: {"const": name, "description": plugin.summary()}}
         needed = [n for n, f in fields_of(plugin).items() if f.required]
@@ -109,8 +108,7 @@ def _plain_field(field: Field, search: bool) -> dict[str, Any]:
 def _choice(field: Field, registry: Registry[Any], search: bool) -> dict[str, Any]:
     """A plug-in's bare name, or a mapping with its name and options."""
     kinds: list[dict[str, Any]] = [{"enum": list(registry)}]
-    for name in registry:
-        plugin = registry[name]
+    for name, plugin in registry.usable()[0].items():
         default = field.default is not None and isinstance(field.default, plugin)
         properties = {n: _field(f, search) for n, f in fields_of(plugin).items()}
         properties[registry.key] = {"const": name, "description": plugin.summary()}
@@ -122,13 +120,24 @@ def _choice(field: Field, registry: Registry[Any], search: bool) -> dict[str, An
     return {"anyOf": kinds}
 
 
+def _single(kind: Any) -> dict[str, Any] | None:
+    """The text that may be written for a list of one, if its entries can be texts."""
+    if kind is str:
+        return {"type": "string"}
+    if isinstance(kind, type) and issubclass(kind, Options):
+        inline = next((f.rule.registry for f in fields_of(kind).values() if f.rule.inline), None)
+        return {"enum": list(inline)} if inline is not None else None
+    return None
+
+
 def _value(kind: Any, field: Field, search: bool) -> dict[str, Any]:
     origin = typing.get_origin(kind)
     if isinstance(kind, type) and issubclass(kind, Options):
-        if not kind.one_number_for:
+        if not kind.one_value_for:
             return _object(kind, search)
-        number = fields_of(kind)[kind.one_number_for[0]]
-        return {"anyOf": [_value(number.type, number, search), _object(kind, search)]}
+        single = fields_of(kind)[kind.one_value_for[0]]
+        inner, _ = optional_type(single.type)
+        return {"anyOf": [_value(inner, single, search), _object(kind, search)]}
     if origin is typing.Literal:
         words = typing.get_args(kind)
         # Many readers of YAML take a bare `yes` or `no` for a truth value.
@@ -141,7 +150,9 @@ def _value(kind: Any, field: Field, search: bool) -> dict[str, Any]:
             items = _value(kinds[0], field, search)
             if search:
                 items = _any_of(items, _choice_among(_value(kinds[0], field, search=False)))
-            return {"type": "array", "items": items, **least}
+            listed = {"type": "array", "items": items, **least}
+            name = _single(kinds[0])
+            return listed if name is None else _any_of(name, listed)
         return {
             "type": "array",
             "items": _value(kinds[0], field, search),

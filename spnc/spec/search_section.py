@@ -26,13 +26,13 @@ from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe, sho
 from spnc.spec.write_dsl import dsl_value
 
 KEY = "search"
-# What says which run this is, and not how good its model can be.
-FIXED = ("spnc", "model", "data", "backend", "lock", KEY)
-_FEW = 1_000_000  # a grid of at most so many points can be numbered in an array
+# Options that identify a run, and are the same for every try.
+FIXED = ("spnc", "model", "plugins", "data", "backend", "lock", KEY)
+_FEW = 1_000_000  # points of a grid that are numbered in an array to draw from them
 
 
 def bind_recipe(tree: Tree, at: Span, sink: Sink) -> Recipe | None:
-    """The recipe of a tree; one with choices has a `space`, and else is that of the first try."""
+    """The recipe of a tree; with choices, that of the first try, and a `space` of them all."""
     found = _Finder(sink)
     found.look(tree, ())
     if not found.nodes and not found.failed:
@@ -48,7 +48,7 @@ class _Finder:
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
         self.failed = False
-        self.usable = True  # whether the rest can be understood all the same
+        self.usable = True  # whether the rest can be checked in spite of the errors
         self.paths: list[tuple[str, ...]] = []
         self.nodes: list[Mapping] = []
         self.values: list[tuple[Tree, ...]] = []
@@ -68,19 +68,19 @@ class _Finder:
         place, value = entry.key_span, entry.value
         for other in tree.entries:
             if other is not entry:
-                message = f"`{KEY}` stands alone, without `{other.key}` beside it"
-                help = f"write `{path[-1]}: {{{KEY}: [...]}}`, and other options elsewhere"
+                message = f"`{KEY}` cannot have `{other.key}` beside it"
+                help = f"write `{path[-1]}: {{{KEY}: [...]}}`, and the other option elsewhere"
                 self._report("E130", message, other.key_span, help)
         if path[0] in FIXED or path == ("forest",):
             self._report(
                 "E132",
                 f"`{path[0]}` cannot be searched for",
                 place,
-                "give it one value; what an entry of `forest` says, `residual`, `optimizer`, "
+                "give it one value; options in the entries of `forest`, `residual`, `optimizer`, "
                 "`smoothing`, `prune` and `seed` can be searched for",
             )
         if not isinstance(value, Sequence):
-            message = f"`{KEY}` needs a list of values to try, and found {describe(value)}"
+            message = f"`{KEY}` needs a list of values to try, found {describe(value)}"
             shown = short(value.text) if isinstance(value, Scalar) and value.text else "…"
             self._report("E130", message, value.span, f"write `[{shown}, …]`")
             self.usable = False
@@ -90,8 +90,8 @@ class _Finder:
             self.usable = False
             return
         for inner in _choices_below(value):
-            message = f"a `{KEY}` stands inside another"
-            help = "list every value in one, or give each option a search of its own"
+            message = f"a `{KEY}` is inside another"
+            help = "list all values in one search, or give each option its own search"
             self._report("E131", message, inner.key_span, help)
             self.usable = False
         seen: set[tuple[object, str]] = set()
@@ -126,7 +126,7 @@ class _Expansion:
         self.failed = found.failed
 
     def recipe(self) -> Recipe | None:
-        """The whole, or None after reporting every problem of every try."""
+        """The recipe with its space, or None after reporting every problem of every try."""
         first = (0,) * len(self.sizes)
         whole = self._bind(self._with(self.tree, first), ())
         variations = [
@@ -164,10 +164,10 @@ class _Expansion:
             self.failed = True
             self.sink.error(
                 "E133",
-                f"the grid has {grid:,} tries; without `tries` it may have {MOST_TRIES:,}",
+                f"the grid has {grid:,} tries; without `tries`, the limit is {MOST_TRIES:,}",
                 self.found.nodes[0].span,
                 notes=[f"{product} values"],
-                help=f"take a sample, with `{KEY}: {{tries: 100}}` at the top of the spec",
+                help=f"try a sample: `{KEY}: {{tries: 100}}` at the top level of the spec",
             )
             return []
         return points([self.sizes[k] for k in order], how)
@@ -175,7 +175,7 @@ class _Expansion:
     def _try(self, picks: tuple[int, ...], *, together: bool = False) -> Recipe | None:
         if picks not in self.bound:
             tree = self.tree
-            if isinstance(tree, Mapping):  # how to search is no part of a try
+            if isinstance(tree, Mapping):  # how to search is not part of a try
                 tree = replace(tree, entries=tuple(e for e in tree.entries if e.key != KEY))
             self.bound[picks] = self._bind(self._with(tree, picks), picks if together else ())
         return self.bound[picks]
@@ -185,7 +185,7 @@ class _Expansion:
         return put(tree, {id(node): values[pick] for node, values, pick in pairs})
 
     def _bind(self, tree: Tree, picks: tuple[int, ...]) -> Recipe | None:
-        """Bind a tree; a problem that only some values together have names them, once."""
+        """Bind a tree; report each problem once, with the values that cause it only together."""
         problems = Sink()
         recipe = bind(Recipe, tree, self.at, problems)
         for d in problems.diagnostics:
@@ -205,9 +205,9 @@ class _Expansion:
 
 
 def points(sizes: Many[int], how: Search) -> list[tuple[int, ...]]:
-    """The points of a grid in its order, the last choice varying fastest; or a seeded sample.
+    """The points of a grid, the last choice varying fastest; or a random sample of them.
 
-    A sample has no point twice, and is in the order of the grid too.
+    A sample has no point twice, and is in the order of the grid.
     """
     grid = math.prod(sizes)
     if how.tries is None or how.tries >= grid:
@@ -221,13 +221,13 @@ def points(sizes: Many[int], how: Search) -> list[tuple[int, ...]]:
                 number, digit = divmod(number, size)
                 place.append(digit)
             drawn.add(tuple(reversed(place)))
-    while len(drawn) < how.tries:  # of so many, hardly one is drawn twice
+    while len(drawn) < how.tries:  # repeats are rare in so large a grid
         drawn.add(tuple(rng.integers(sizes).tolist()))
     return sorted(drawn)
 
 
 def put(tree: Tree, values: Map[int, Tree]) -> Tree:
-    """The tree with other values in place of some of its nodes, which are known by their id."""
+    """The tree with some of its nodes, given by their id, replaced by other values."""
     if id(tree) in values:
         return values[id(tree)]
     if isinstance(tree, Mapping):
@@ -239,20 +239,20 @@ def put(tree: Tree, values: Map[int, Tree]) -> Tree:
 
 
 def one_recipe_only(recipe: Recipe, sink: Sink) -> None:
-    """Report a recipe with choices to whom only one will do."""
+    """Report a recipe with searches where a single circuit is needed (E134)."""
     if recipe.space is None:
         return
     choices = recipe.space.choices
     texts = {c.name: [value_text(v) for v in c.values] for c in choices}
-    # Those with options would have to be written otherwise there.
+    # Values with options are written in another way on the command line.
     plain = {name: next((t for t in found if "(" not in t), "…") for name, found in texts.items()}
     first = " ".join(f"--set {name}={text}" for name, text in plain.items())
     sink.error(
         "E134",
-        f"this spec searches over {counted(len(choices), 'option')}, and one circuit is wanted",
+        f"this spec searches over {counted(len(choices), 'option')}; one circuit is needed here",
         choices[0].span,
         notes=[f"{name}: {', '.join(found)}" for name, found in texts.items()],
-        help=f"choose, for example with {first}",
+        help=f"choose values, for example with {first}",
     )
 
 

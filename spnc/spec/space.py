@@ -1,4 +1,4 @@
-"""What a recipe with `search` in it stands for: its choices, and a plain recipe for every try."""
+"""The choices of a recipe with searches, and a plain recipe for every try."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Search(Options):
 
     tries: int | None = option(
         None,
-        "at most so many tries, drawn from the grid without repeats; none tries all of it",
+        "the most tries, drawn at random from the grid without repeats; none: the whole grid",
         min=1,
         max=MOST_TRIES,
     )
-    seed: int = option(0, "which tries are drawn from the grid", min=0)
+    seed: int = option(0, "the seed by which tries are drawn from the grid", min=0)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One `search` of a spec. What it means is what the variations are."""
+    """One `search` of a spec; `variations` has a recipe for each of its values."""
 
     path: tuple[str, ...] = field(compare=False)  # keys and numbers, as in `--set`
     span: Span | None = field(compare=False, repr=False)
@@ -54,13 +54,13 @@ class Try:
 
 @dataclass(frozen=True)
 class Space:
-    """All choices, in the order in which options are declared; tries: the last varies fastest."""
+    """All choices, in the order of the declared options, and all tries; the last varies fastest."""
 
     choices: tuple[Choice, ...]
     tries: tuple[Try, ...]
 
     def values(self, one: Try) -> dict[str, Any]:
-        """What a try has chosen, by the names of the choices."""
+        """The values of a try, by the names of the choices."""
         pairs = zip(self.choices, one.picks, strict=True)
         return {choice.name: choice.values[pick] for choice, pick in pairs}
 
@@ -75,7 +75,7 @@ class Space:
 
 
 def short_names(names: Iterable[str]) -> list[str]:
-    """For screens: the last word of each choice's name, where no other has it."""
+    """Short names of choices for tables: the last word, or the whole if that is not unique."""
     names = list(names)
     last = [name.rsplit(".", 1)[-1] for name in names]
     return [

@@ -1,4 +1,4 @@
-"""The tree that both spellings of a spec become before anything is understood in it.
+"""The syntax tree of a spec, the same for both spellings.
 
 Every value and every key knows its span. `Mapping.head` is the name in front of the brackets of
 a call, `em(max_iterations = 5)`; in YAML the same name stands under a key inside the mapping.
@@ -18,12 +18,12 @@ class Scalar:
     value: object
     text: str
     span: Span
-    quoted: bool = False  # then it is that text, and never a word such as none
+    quoted: bool = False  # then it is a text, never a word such as none
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A key of a mapping, and what stands under it."""
+    """A key of a mapping, and its value."""
 
     key: str
     key_span: Span
@@ -51,7 +51,7 @@ class Mapping:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Values in a row."""
+    """A list of values."""
 
     items: tuple[Tree, ...]
     span: Span
@@ -73,5 +73,5 @@ def describe(tree: Tree) -> str:
 
 
 def short(text: str, limit: int = 40) -> str:
-    """A text that a message can quote."""
+    """A text cut to a length that fits into a message."""
     return text if len(text) <= limit else f"{text[:limit]}…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from spnc.language.parser import NAME, quoted
+from spnc.language.grammar import NAME, quoted
 from spnc.spec.comments import Comments, comments_of
 from spnc.spec.numbers import is_short_whole, short_exponent
 from spnc.spec.outline import Group, Item, Values, recipe_outline

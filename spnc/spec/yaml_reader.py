@@ -1,4 +1,4 @@
-"""Specs in YAML: text to a tree with spans. `yaml.compose` keeps the marks; nothing is executed."""
+"""Specs in YAML, read into a tree with spans; nothing is executed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from spnc.diagnostics import Sink, Source, Span
 from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe
 
-# YAML 1.1 wants a dot and a sign in `1.0e-7`; people write `1e-7` and mean the number.
+# YAML 1.1 takes `1e-7` for a text, since it has no dot; people mean the number.
 _FLOAT = re.compile(r"^[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+$")
 _YAML = "tag:yaml.org,2002:"
 _PLAIN_TAGS = {"null", "bool", "int", "float", "str", "timestamp", "merge", "value", "map", "seq"}
 _DEEPEST = 100  # levels of nesting; a spec has five or so
-_LARGEST = 20_000  # values, aliases written out: a few lines of them can stand for billions
-_HINTS = {  # what the parser says, and what mostly is behind it
+_LARGEST = 20_000  # values, with aliases expanded: a few lines can stand for billions
+_HINTS = {  # messages of the parser, and what usually mends the cause
     "'\\t'": "indent with spaces; YAML does not allow tabs there",
     "mapping values are not allowed here": "check the indentation of this line and of the one "
     "above; a text that holds `: ` needs quotes",
@@ -55,7 +55,7 @@ def read_yaml(source: Source, sink: Sink) -> Tree | None:
 
 
 class _TooLargeError(Exception):
-    """What the text stands for is out of all proportion."""
+    """The text is nested too deeply, or its aliases expand to too much."""
 
     def __init__(self, reason: str, span: Span) -> None:
         self.reason, self.span = reason, span
@@ -87,7 +87,7 @@ class _Reader:
     def __init__(self, source: Source, sink: Sink) -> None:
         self.source, self.sink = source, sink
         self.seen = 0
-        self.around: list[yaml.Node] = []  # the nodes that the present one is in
+        self.around: list[yaml.Node] = []  # the nodes that enclose the present one
 
     def span(self, node: yaml.Node) -> Span:
         start, end = node.start_mark.index, node.end_mark.index
@@ -98,11 +98,11 @@ class _Reader:
         span = self.span(node)
         self.seen += 1
         if any(node is outer for outer in self.around):
-            raise _TooLargeError("an alias stands for something that it is in itself", span)
+            raise _TooLargeError("an alias contains itself", span)
         if len(self.around) > _DEEPEST:
             raise _TooLargeError(_TOO_DEEP, span)
         if self.seen > _LARGEST:
-            raise _TooLargeError(f"its aliases stand for more than {_LARGEST:,} values", span)
+            raise _TooLargeError(f"its aliases expand to more than {_LARGEST:,} values", span)
         known = self._check_tag(node, span)
         if isinstance(node, yaml.ScalarNode):
             quoted = node.style in ("'", '"')
@@ -141,7 +141,7 @@ class _Reader:
             if isinstance(item, Mapping):
                 found += item.entries
             else:
-                message = f"`<<` merges mappings, and found {describe(item)}"
+                message = f"`<<` merges mappings, found {describe(item)}"
                 self.sink.error("E106", message, item.span)
         return found
 

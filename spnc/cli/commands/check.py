@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from spnc.cli.arguments import add_json, add_settings, command, settings_of
+from spnc.cli.arguments import add_json, add_plugins, add_settings, command, settings_of
 
 
 def add(subparsers: Any) -> None:
@@ -20,6 +20,7 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("file", help=".yaml or .spn spec, .spn or .json circuit, .spnc model")
     add_settings(parser)
+    add_plugins(parser)
     add_json(parser)
 
 
@@ -32,7 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.spec.recipe import Recipe
 
     sink = Sink()
-    thing, notes = check_thing(arguments.file, sink, settings_of(arguments))
+    thing, notes = check_thing(
+        arguments.file, sink, settings_of(arguments), allow_plugins=arguments.allow_plugins
+    )
     if isinstance(thing, Recipe):
         what = "a valid spec"
     elif isinstance(thing, Model):

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from spnc.cli.arguments import add_json, add_quiet, add_settings, command, settings_of
+from spnc.cli.arguments import add_json, add_plugins, add_quiet, add_settings, command, settings_of
 
 if TYPE_CHECKING:
     from spnc.graph.nodes import Graph
@@ -33,6 +33,7 @@ def add(subparsers: Any) -> None:
         help="print the circuit after this stage: forest, or the name of a pass",
     )
     add_settings(parser)
+    add_plugins(parser)
     add_json(parser)
     add_quiet(parser)
 
@@ -64,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         if stage == arguments.dump:
             texts[stage] = write_circuit_text(graph, stage)
 
-    thing = read_thing(arguments.file, sink, settings_of(arguments))
+    thing = read_thing(
+        arguments.file, sink, settings_of(arguments), allow_plugins=arguments.allow_plugins
+    )
     seconds: Mapping[str, float] = {}
     if isinstance(thing, Recipe):
         with observing(arguments.quiet) as observer:

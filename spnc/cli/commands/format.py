@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spnc.cli.arguments import command
+from spnc.cli.arguments import add_plugins, command
 
 if TYPE_CHECKING:
     from spnc.diagnostics import Sink
@@ -34,6 +34,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="write to this file (default: standard output)"
     )
+    add_plugins(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.spec.write_yaml import write_yaml
 
     sink = Sink()
-    thing = read_thing(arguments.file, sink)
+    thing = read_thing(arguments.file, sink, allow_plugins=arguments.allow_plugins)
     suffix = Path(arguments.file).suffix.lower()
     own = {".spn": "dsl", ".json": "json"}.get(suffix, "yaml")
     to = arguments.to or own

@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from spnc.cli.arguments import add_json, add_quiet, add_settings, command, settings_of
+from spnc.cli.arguments import add_json, add_plugins, add_quiet, add_settings, command, settings_of
 
 if TYPE_CHECKING:
     from spnc.data.dataset import Table
@@ -41,6 +41,7 @@ def add(subparsers: Any) -> None:
         f"training rows, or {_ROWS:,})",
     )
     add_settings(parser, computing=False)
+    add_plugins(parser)
     add_json(parser)
     add_quiet(parser)
 
@@ -67,7 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
         say("spnc inspect: --rows needs --backend", aside=True)
         return 2
     sink = Sink()
-    thing = read_thing(arguments.file, sink, settings_of(arguments, ["seed"]))
+    thing = read_thing(
+        arguments.file,
+        sink,
+        settings_of(arguments, ["seed"]),
+        allow_plugins=arguments.allow_plugins,
+    )
     rows = None
     if isinstance(thing, Recipe):
         with observing(arguments.quiet) as observer:

@@ -7,7 +7,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from spnc.cli.arguments import add_json, add_quiet, add_settings, command, settings_of
+from spnc.cli.arguments import add_json, add_plugins, add_quiet, add_settings, command, settings_of
 
 if TYPE_CHECKING:
     from spnc.pipeline import Trained
@@ -53,6 +53,7 @@ def add(subparsers: Any) -> None:
         "--resume", action="store_true", help="go on from the checkpoint in --out, to the same bits"
     )
     add_settings(parser)
+    add_plugins(parser)
     add_json(parser)
     add_quiet(parser)
 
@@ -76,7 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
         with observing(arguments.quiet) as observer:
             if arguments.auto is None:
                 _no_budget(arguments)
-                trained = train(arguments.spec, settings, **folder, progress=observer)
+                allow = arguments.allow_plugins
+                trained = train(
+                    arguments.spec, settings, **folder, progress=observer, allow_plugins=allow
+                )
             else:
                 budget = DEFAULT if arguments.budget is None else arguments.budget
                 trained = train_auto(

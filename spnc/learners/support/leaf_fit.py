@@ -28,9 +28,11 @@ class DataSlice(NamedTuple):
 
 @cache
 def leaf_class(kind: ColumnKind) -> type[Distribution]:
-    """Return the leaf that learners use for a kind of column: the first whose main kind it is."""
-    classes: list[type[Distribution]] = [LEAVES[name] for name in LEAVES]
-    return next(c for c in classes if c.kinds[0] == kind)
+    """Return the leaf that learners use for a kind of column: the first whose main kind it is.
+
+    Leaves from outside are never chosen: installing a package must not change other recipes.
+    """
+    return next(c for c in LEAVES.builtin.values() if c.kinds[0] == kind)
 
 
 def fit_leaves(

@@ -66,7 +66,10 @@ class _Loop:
         self.board = Board(start.recipe, trials.dataset, budget.seconds, costs, budget.clock)
         for outcome in sorted(trials.outcomes, key=lambda o: o.number):
             self._post(Proposal.from_json(outcome.note, start.recipe), outcome)
-        self.families: list[Family] = [FAMILIES[name]() for name in FAMILIES]
+        families, problems = FAMILIES.usable()
+        self.families: list[Family] = [family() for family in families.values()]
+        for d in problems:
+            trials.sink.warning("W131", f"{d.message}, and is left out", notes=d.notes, help=d.help)
         self.given_up: list[Recipe] = []  # those that ran out of time before they could train
 
     def run(self) -> None:

@@ -67,6 +67,14 @@ def read_start(table: str, settings: Many[str], sink: Sink) -> Start | None:
     recipe = bind_recipe(override(tree, settings, sink), span, sink)
     if recipe is None or sink.failed:
         return None
+    if recipe.plugins is not None:
+        sink.error(
+            "E136",
+            "`plugins` cannot be set: --auto has no spec that a file could lie beside",
+            recipe.span_of("plugins"),
+            help="name the file before the command: spnc --plugin FILE train --auto …",
+        )
+        return None
     if recipe.space is not None:
         chosen = recipe.space.choices[0]
         sink.error(

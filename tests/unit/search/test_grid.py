@@ -176,7 +176,7 @@ def test_a_forest_is_copied_for_other_links_and_not_in_a_plain_run(
         plugin_name = "odd-one"
 
     assert "none" in RESIDUALS  # loaded, before one is added
-    monkeypatch.setitem(RESIDUALS._classes, "odd-one", OddOne)
+    monkeypatch.setitem(RESIDUALS._outside, "odd-one", OddOne)
     grown = counting(monkeypatch, pipeline, "grow")
     copied = counting(monkeypatch, Builder, "copy")
     one = ["forest.0.beta=0.4", "optimizer.max_iterations=3"]

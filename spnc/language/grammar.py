@@ -1,0 +1,64 @@
+"""The grammar, opened for parsing, and how names and quoted texts are written in it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import lark
+
+from spnc.diagnostics import Source, Span
+
+KEYWORDS = ("circuit", "variables", "root")  # in a circuit, a name that is one has to be quoted
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*")  # as in the grammar
+
+
+def grammar_text() -> str:
+    """The grammar, from the installed package or from the source tree."""
+    packaged = resources.files("spnc") / "grammars" / "spnc.lark"
+    if packaged.is_file():
+        return packaged.read_text(encoding="utf-8")
+    beside = Path(__file__).resolve().parents[2] / "grammars" / "spnc.lark"
+    return beside.read_text(encoding="utf-8")
+
+
+@cache
+def parser() -> lark.Lark:
+    """The parser that the grammar describes; its start is `recipe` or `circuit`."""
+    return lark.Lark(
+        grammar_text(),
+        parser="lalr",
+        start=["recipe", "circuit"],
+        propagate_positions=True,
+        edit_terminals=_end_at_word,
+    )
+
+
+def _end_at_word(terminal: lark.lexer.TerminalDef) -> None:
+    """Make a keyword match whole words only: `modell x` is not `model l x`."""
+    pattern = terminal.pattern
+    if isinstance(pattern, lark.lexer.PatternStr) and pattern.value.isidentifier():
+        terminal.pattern = lark.lexer.PatternRE(rf"{pattern.value}(?![\w.-])")
+        terminal.priority = 1  # before names, which keywords look like
+
+
+def span_of(source: Source, item: lark.Token | lark.Tree[Any]) -> Span:
+    """Where a token or a tree stands in the source."""
+    place = item.meta if isinstance(item, lark.Tree) else item
+    line, column = place.line or 1, place.column or 1
+    return source.span(line, column, place.end_line or line, place.end_column or column + 1)
+
+
+def quoted(text: str) -> str:
+    """A text in quotes; a quote inside is doubled."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def unquoted(text: str) -> str:
+    """The text that a quoted text, or a bare name, stands for."""
+    if text[:1] not in ('"', "'"):
+        return text
+    return text[1:-1].replace(text[0] * 2, text[0])

@@ -1,0 +1,84 @@
+"""Python files that a spec names under `plugins`: imported only when the user allows it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+from spnc.diagnostics import InputError, Sink, Span, nearest
+from spnc.registry.registries import ALL, raised
+from spnc.registry.suppliers import file_supplier, note_file
+
+_LOADED: dict[str, str] = {}  # the SHA-256 of every file that was imported, by its module's name
+
+
+def load_file(path: Path, span: Span, sink: Sink) -> None:
+    """Import a plug-in file, which registers its plug-ins, or report why that is impossible.
+
+    A file that was imported before is imported again only if its content has changed.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        others = [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        near = nearest(path.name, others)
+        help = f"did you mean `{near}`?" if near is not None else None
+        sink.error("E139", f"cannot read the plug-in file `{path}`: {reason}", span, help=help)
+        return
+    module = _module_name(path)
+    supplier = file_supplier(path, content)
+    if _LOADED.get(module) == supplier.version:
+        return
+    for registry in ALL:
+        registry.withdraw(module)
+    _LOADED.pop(module, None)
+    note_file(module, supplier)
+    try:
+        _execute(module, path, content)
+    except InputError as error:  # a name is taken
+        sink.diagnostics += [replace(d, span=span) for d in error.diagnostics]
+    except Exception as error:
+        message = f"the plug-in file `{path}` cannot be imported"
+        sink.error("E139", message, span, notes=raised(error))
+    else:
+        if not any(o.plugin.__module__ == module for r in ALL for o in r.outside()):
+            sink.error(
+                "E139",
+                f"the plug-in file `{path}` registers nothing",
+                span,
+                help='decorate a class, for example with `@LEARNERS.register("my-learner")`',
+            )
+            return
+        _LOADED[module] = supplier.version
+        return
+    sys.modules.pop(module, None)
+
+
+def is_loaded(path: Path) -> bool:
+    """Whether a file was imported with the content that it has now."""
+    known = _LOADED.get(_module_name(path))
+    try:
+        return known is not None and file_supplier(path, path.read_bytes()).version == known
+    except OSError:
+        return False
+
+
+def _module_name(path: Path) -> str:
+    """A module name of its own for every file, so that two of one name do not meet."""
+    place = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
+    return f"spnc_plugin_{path.stem}_{place}"
+
+
+def _execute(name: str, path: Path, content: bytes) -> None:
+    """Run the file as a module; it has to be known to Python for its dataclasses to work."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    # Not by the loader, which could take bytecode of an older version of the file.
+    exec(compile(content, str(path), "exec"), module.__dict__)

@@ -1,0 +1,298 @@
+"""What spnc relies on in a backend: every value, compared with enumeration in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from spnc.backends import Backend, Engine
+from spnc.common.arrays import Floats
+from spnc.data.dataset import Column, Table
+from spnc.graph.nodes import Builder, Graph, find_root
+from spnc.leaves.bernoulli import Bernoulli
+from spnc.program.lift import lift
+from spnc.program.lower import lower, lower_with_numbers
+from spnc.program.program import Parameters, Program
+from spnc.program.score import Score
+from spnc.testing.circuits import (
+    all_states,
+    count_induced_trees,
+    induced_trees,
+    leaf_probability,
+    probability,
+    random_circuit,
+    random_columns,
+    random_rows,
+)
+from spnc.testing.promises import FEW, Promise, expect, expect_close, hold
+
+OpenEngine = Callable[[Program], Engine]
+_NODE_SEEDS = 10  # of circuits whose every node is computed in plain Python
+_WIDE_SEEDS = 15  # of circuits with 3,000 leaves
+_MOST_TREES = 1_000  # induced trees that a circuit may have to be enumerated
+
+
+def check_backend(backend: Backend, *, seeds: int | None = None) -> None:
+    """Check a backend; raise AssertionError if a promise is broken.
+
+    `seeds` limits how many random circuits each promise is checked on.
+    """
+    trouble = backend.why_not()
+    expect(trouble is None, f"the backend cannot run here: {trouble.message if trouble else ''}")
+    hold(BACKEND_PROMISES, backend.open, f"backend `{backend.plugin_name}`", seeds)
+
+
+def _opened(open_engine: OpenEngine, graph: Graph) -> tuple[Engine, Parameters]:
+    program, parameters = lower(graph)
+    return open_engine(program), parameters
+
+
+def _log_likelihood(open_engine: OpenEngine, graph: Graph, rows: Floats) -> Floats:
+    engine, parameters = _opened(open_engine, graph)
+    return engine.log_likelihood(parameters, engine.load(Table(rows)))
+
+
+def _enumerable(seed: int, **options: Any) -> Graph:
+    """A random circuit with few enough induced trees."""
+    while True:
+        graph = random_circuit(seed, variables=4, depth=3, **options)
+        if count_induced_trees(graph) <= _MOST_TREES:
+            return graph
+        seed += 1_000_003
+
+
+def probabilities_of_all_states_sum_to_one(open_engine: OpenEngine, seed: int) -> None:
+    """A circuit is a distribution."""
+    rng = np.random.default_rng(seed)
+    variables, extremes = int(rng.integers(1, 8)), bool(rng.integers(2))
+    graph = random_circuit(seed, variables=variables, extremes=extremes)
+    found = _log_likelihood(open_engine, graph, all_states(graph.graph["columns"]))
+    expect_close(np.exp(found).sum(), 1.0, "the sum over all rows", rel=0.0, abs=1e-10)
+
+
+def a_circuit_over_twelve_variables_sums_to_one(open_engine: OpenEngine, seed: int) -> None:
+    """A circuit of some size is a distribution too."""
+    graph = random_circuit(seed, variables=12, depth=6, binary_only=True)
+    found = _log_likelihood(open_engine, graph, all_states(graph.graph["columns"]))
+    expect(len(found) == 4096, f"{len(found)} values for 4096 rows")
+    expect_close(np.exp(found).sum(), 1.0, "the sum over all rows", rel=0.0, abs=1e-10)
+
+
+def log_likelihoods_equal_a_plain_recursion(open_engine: OpenEngine, seed: int) -> None:
+    """Sums, products and leaves mean what they say, with and without missing cells."""
+    rng = np.random.default_rng(seed)
+    extremes, missing = bool(rng.integers(2)), float(rng.choice([0.0, 0.3]))
+    graph = random_circuit(seed, variables=6, depth=5, extremes=extremes)
+    rows = random_rows(seed, graph.graph["columns"], 20, missing)
+    wanted = np.array([probability(graph, row) for row in rows])
+    found = np.exp(_log_likelihood(open_engine, graph, rows))
+    expect_close(found, wanted, "the probabilities", rel=1e-9)
+
+
+def the_value_is_the_mixture_of_all_induced_trees(open_engine: OpenEngine, seed: int) -> None:
+    """A circuit is a mixture with a component for every way of choosing children of sums."""
+    graph = _enumerable(seed)
+    rows = random_rows(seed, graph.graph["columns"], 5, 0.2)
+    trees = list(induced_trees(graph, find_root(graph)))
+    expect_close(sum(weight for weight, _, _ in trees), 1.0, "the weights of all trees")
+    node = graph.nodes
+    wanted = [
+        sum(
+            weight * float(np.prod([leaf_probability(node[n]["node"], row) for n in leaves]))
+            for weight, _, leaves in trees
+        )
+        for row in rows
+    ]
+    found = np.exp(_log_likelihood(open_engine, graph, rows))
+    expect_close(found, wanted, "the probabilities", rel=1e-9)
+
+
+def a_marginal_equals_summing_out(open_engine: OpenEngine, seed: int) -> None:
+    """A row with missing cells has the probability of all rows that it stands for."""
+    rng = np.random.default_rng(seed)
+    graph = random_circuit(seed, variables=5)
+    columns = graph.graph["columns"]
+    hidden = rng.permutation(5)[: rng.integers(1, 6)].tolist()
+    states = all_states(columns)
+    joint = np.exp(_log_likelihood(open_engine, graph, states))
+    query = states[rng.integers(len(states))].copy()
+    shown = [i for i in range(5) if i not in hidden]
+    agrees = (states[:, shown] == query[shown]).all(axis=1)
+    query[hidden] = np.nan
+    found = np.exp(_log_likelihood(open_engine, graph, query[None, :]))[0]
+    expect_close(found, joint[agrees].sum(), "the marginal", rel=1e-9)
+
+
+def expected_counts_are_posterior_counts_of_induced_trees(
+    open_engine: OpenEngine, seed: int
+) -> None:
+    """Exact on shared nodes: each edge and leaf is counted in every tree that uses it."""
+    rng = np.random.default_rng(seed)
+    program, parameters = lower(_enumerable(seed, share=0.6))
+    graph = lift(program, parameters)  # its nodes are called by their numbers in the program
+    columns = graph.graph["columns"]
+    rows = random_rows(seed, columns, 6, float(rng.choice([0.0, 0.3])))
+    weights = rng.random(6) + 0.5
+    engine = open_engine(program)
+    counts = engine.expected_counts(parameters, engine.load(Table(rows, weights)))
+
+    edge_counts, leaf_counts = _posterior_counts(graph, rows, weights)
+    for segment in program.segments:
+        if segment.is_sum:
+            parents = np.repeat(np.arange(segment.first, segment.last), np.diff(segment.starts))
+            edges = zip(parents.tolist(), segment.children.tolist(), strict=True)
+            wanted = np.array([edge_counts.get(edge, 0.0) for edge in edges])
+            found = counts.weights[segment.first_slot : segment.first_slot + len(wanted)]
+            expect_close(found, wanted, "the counts of weights", rel=1e-9)
+    for leaf_table, found_table in zip(program.leaves, counts.tables, strict=True):
+        nothing = np.zeros(leaf_table.states)
+        wanted = np.array(
+            [leaf_counts.get(leaf_table.first + i, nothing) for i in range(len(leaf_table))]
+        )
+        expect_close(found_table, wanted, "the counts of leaves", rel=1e-9)
+    total = float((np.log([probability(graph, row) for row in rows]) * weights).sum())
+    expect_close(counts.score.total, total, "the summed log-likelihood")
+
+
+def _posterior_counts(
+    graph: Graph, rows: Floats, weights: Floats
+) -> tuple[dict[tuple[Hashable, Hashable], float], dict[Hashable, Floats]]:
+    """Expected counts of edges, and of the states of leaves, by enumerating induced trees."""
+    node, columns = graph.nodes, graph.graph["columns"]
+    edge_counts: dict[tuple[Hashable, Hashable], float] = {}
+    leaf_counts: dict[Hashable, Floats] = {}
+    trees = list(induced_trees(graph, find_root(graph)))
+    for row, row_weight in zip(rows, weights, strict=True):
+        shares = [
+            w * float(np.prod([leaf_probability(node[n]["node"], row) for n in leaves]))
+            for w, _, leaves in trees
+        ]
+        for (_, edges, leaves), share in zip(trees, shares, strict=True):
+            posterior = row_weight * share / sum(shares)
+            for edge in edges:
+                edge_counts[edge] = edge_counts.get(edge, 0.0) + posterior
+            for leaf in leaves:
+                variable = node[leaf]["node"].variable
+                if not np.isnan(row[variable]):
+                    states = np.zeros(columns[variable].states)
+                    states[int(row[variable])] = posterior
+                    leaf_counts[leaf] = leaf_counts.get(leaf, np.zeros_like(states)) + states
+    return edge_counts, leaf_counts
+
+
+def values_of_nodes_compare_as_probabilities_do(open_engine: OpenEngine, seed: int) -> None:
+    """Nodes over the same columns have values in the ratio of their probabilities."""
+    graph = random_circuit(seed, variables=5, depth=4, share=0.5)
+    rows = random_rows(seed, graph.graph["columns"], 12, 0.2)
+    program, parameters, number = lower_with_numbers(graph)
+    names = list(graph)
+    nodes = np.array([number[n] for n in names])
+    values = open_engine(program).node_values(parameters, Table(rows), nodes)
+    first: dict[int, int] = {}  # the first node of every scope
+    scope = program.scopes()
+    wanted = [_probabilities_below(graph, n, rows) for n in names]
+    for i, node in enumerate(nodes.tolist()):
+        j = first.setdefault(scope[node], i)
+        expect_close(values[i] * wanted[j], values[j] * wanted[i], "the ratio of values", rel=1e-9)
+
+
+def _probabilities_below(graph: Graph, node: Hashable, rows: Floats) -> Floats:
+    part = graph.copy()
+    part.graph = {**graph.graph, "root": node}
+    return np.array([probability(part, row) for row in rows])
+
+
+def flows_through_leaves_add_up_to_their_counts(open_engine: OpenEngine, seed: int) -> None:
+    """`node_values_and_flows` and `expected_counts` agree."""
+    rng = np.random.default_rng(seed)
+    program, parameters = lower(random_circuit(seed, variables=5, depth=4, share=0.5))
+    table = Table(random_rows(seed, program.columns, 12, 0.2), rng.random(12) + 0.5)
+    engine = open_engine(program)
+    counts = engine.expected_counts(parameters, engine.load(table))
+    for leaf, own in zip(program.leaves, counts.tables, strict=True):
+        nodes = np.arange(leaf.first, leaf.last)
+        _, flows = engine.node_values_and_flows(parameters, table, nodes)
+        wanted = leaf.kind.statistics(table.values.T[leaf.variables], flows, leaf.states)
+        expect_close(own, wanted, "the counts of leaves", rel=1e-9)
+
+
+def a_table_without_rows_has_no_counts(open_engine: OpenEngine, seed: int) -> None:
+    """No rows are no special case."""
+    engine, parameters = _opened(open_engine, random_circuit(seed))
+    batch = engine.load(Table(np.empty((0, 5))))
+    shape = engine.log_likelihood(parameters, batch).shape
+    expect(shape == (0,), f"the log-likelihoods of no rows have the shape {shape}")
+    expect(engine.score(parameters, batch) == Score(), "the score of no rows is not empty")
+    counts = engine.expected_counts(parameters, batch)
+    expect(counts.score == Score(), "the score of no rows is not empty")
+    expect_close(counts.weights, np.zeros_like(parameters.weights), "the counts", rel=0, abs=0)
+    for found, leaf in zip(counts.tables, engine.program.leaves, strict=True):
+        expect_close(found, np.zeros((len(leaf), leaf.states)), "the counts", rel=0, abs=0)
+
+
+def a_repeated_row_counts_like_a_weight(open_engine: OpenEngine, seed: int) -> None:
+    """Equal rows may be computed once, with a weight."""
+    graph = random_circuit(seed)
+    rows = random_rows(seed, graph.graph["columns"], 10, 0.1)
+    repeated = Table(np.repeat(rows, 3, axis=0))
+    engine, parameters = _opened(open_engine, graph)
+    one = engine.expected_counts(parameters, engine.load(repeated))
+    two = engine.expected_counts(parameters, engine.load(repeated.distinct()))
+    expect_close(two.weights, one.weights, "the counts of weights", rel=1e-9)
+    expect_close(two.score.total, one.score.total, "the summed log-likelihood")
+
+
+def impossible_rows_are_counted_and_carry_no_flow(open_engine: OpenEngine, seed: int) -> None:
+    """A row of probability zero has -inf, and adds to no count."""
+    share = float(np.random.default_rng(seed).uniform(0.1, 0.9))
+    builder = Builder([Column("x")])
+    ones = [builder.leaf(0, Bernoulli(1.0)) for _ in range(2)]
+    builder.graph.graph["root"] = builder.sum(ones, [share, 1.0 - share])
+    engine, parameters = _opened(open_engine, builder.graph)
+    batch = engine.load(Table(np.array([[1.0], [0.0], [1.0]])))
+    counts = engine.expected_counts(parameters, batch)
+    score = counts.score
+    expect((score.impossible, score.possible) == (1, 2), f"1 of 3 rows is impossible: {score}")
+    expect_close(score.average, 0.0, "the average of the possible rows")
+    expect_close(counts.weights.sum(), 2.0, "the flow of the possible rows")
+    lowest = engine.log_likelihood(parameters, batch)[1]
+    expect(lowest == -np.inf, f"an impossible row has {lowest}")
+
+
+def wide_rows_do_not_underflow(open_engine: OpenEngine, seed: int) -> None:
+    """1,500 columns: the probability itself is far below the smallest double."""
+    width, shares = 1500, (0.3, 0.7)
+    rng = np.random.default_rng(seed)
+    columns = random_columns(rng, width, binary_only=True)
+    builder = Builder(columns)
+    p = rng.random((2, width))
+    parts = [
+        builder.product([builder.leaf(v, Bernoulli(float(p[k, v]))) for v in range(width)])
+        for k in range(2)
+    ]
+    builder.sum(parts, list(shares))
+    rows = random_rows(seed, columns, 3, 0.1)
+    terms = np.where(rows[None] == 1, np.log(p[:, None]), np.log1p(-p[:, None]))
+    terms = np.where(np.isnan(rows)[None], 0.0, terms).sum(axis=2)
+    wanted = np.logaddexp(np.log(shares[0]) + terms[0], np.log(shares[1]) + terms[1])
+    found = _log_likelihood(open_engine, builder.graph, rows)
+    expect_close(found, wanted, "the log-likelihoods", rel=1e-9)
+    expect((found < -500).all(), f"the rows are not improbable enough: {found}")
+
+
+BACKEND_PROMISES = (
+    Promise(probabilities_of_all_states_sum_to_one),
+    Promise(a_circuit_over_twelve_variables_sums_to_one, FEW),
+    Promise(log_likelihoods_equal_a_plain_recursion),
+    Promise(the_value_is_the_mixture_of_all_induced_trees),
+    Promise(a_marginal_equals_summing_out),
+    Promise(expected_counts_are_posterior_counts_of_induced_trees),
+    Promise(values_of_nodes_compare_as_probabilities_do, _NODE_SEEDS),
+    Promise(flows_through_leaves_add_up_to_their_counts, _NODE_SEEDS),
+    Promise(a_table_without_rows_has_no_counts, FEW),
+    Promise(a_repeated_row_counts_like_a_weight),
+    Promise(impossible_rows_are_counted_and_carry_no_flow, FEW),
+    Promise(wide_rows_do_not_underflow, _WIDE_SEEDS),
+)

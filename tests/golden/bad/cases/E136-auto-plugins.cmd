@@ -1,0 +1,1 @@
+spnc train --auto shared/weather.csv --set plugins=[a.py]

@@ -1,0 +1,1 @@
+spnc --plugin plugins/nowhere.py check cases/good.yaml

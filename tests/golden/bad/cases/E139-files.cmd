@@ -1,0 +1,1 @@
+spnc check cases/broken-plugins.yaml --allow-plugins

@@ -1,0 +1,1 @@
+spnc train cases/clashing-plugin.yaml --allow-plugins
