@@ -74,17 +74,15 @@ def write_report(
     chosen = _backend_named(backend, sink)
     found = read_run(folder.path, sink, observer, with_data=with_data)
     shape = _shape(image, found.model, sink) if found is not None else None
-    sink.stop()
-    assert found is not None
-    assert chosen is not None
-    found.model.backend = chosen
-    facts = gather(found, shape, observer)
+    finished = sink.require(found)
+    finished.model.backend = sink.require(chosen)
+    facts = gather(finished, shape, observer)
     observer.stage("writing the page")
     parts = sections(facts)
     text = page(facts, parts)
     with writing(path):
         write_text(path, text)
-    return WrittenPage(path, len(text.encode()), found.dataset is not None, parts)
+    return WrittenPage(path, len(text.encode()), finished.dataset is not None, parts)
 
 
 def _check_suffix(path: Path, sink: Sink) -> None:
