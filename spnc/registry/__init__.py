@@ -28,6 +28,7 @@ from spnc.registry.options import (
     Rule,
     choice,
     fields_of,
+    nested_options,
     option,
     optional_type,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "Rule",
     "choice",
     "fields_of",
+    "nested_options",
     "option",
     "optional_type",
 ]

@@ -169,3 +169,13 @@ def optional_type(annotation: Any) -> tuple[Any, bool]:
         if len(inner) == 1:
             return inner[0], True
     return annotation, False
+
+
+def nested_options(options: Options) -> Iterator[Options]:
+    """Yield options and all options inside of them, such as the plug-ins of a recipe."""
+    yield options
+    for name in fields_of(type(options)):
+        value = getattr(options, name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, Options):
+                yield from nested_options(inner)

@@ -6,18 +6,18 @@ that of spnc.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from spnc.diagnostics import Sink, Span
-from spnc.registry.options import Options, fields_of
+from spnc.registry.options import Options, nested_options
 from spnc.registry.registries import ALL, LEAVES, Outside
 from spnc.registry.suppliers import Supplier, installed_version, loaded_files, read_locked
 
 
 def used_plugins(recipes: Iterable[Options], leaves: Iterable[str] = ()) -> list[Outside]:
     """The outside plug-ins among the options of recipes and the leaves of a circuit."""
-    classes = {type(options) for recipe in recipes for options in _nested(recipe)}
+    classes = {type(options) for recipe in recipes for options in nested_options(recipe)}
     names = set(leaves)
     return [
         each
@@ -77,16 +77,6 @@ def _recorded_leaves(about: dict[str, Any]) -> dict[str, Supplier]:
             supplier = Supplier(str(entry.get(name)), str(entry.get(version)), is_file)
             found[str(entry.get("name"))] = supplier
     return found
-
-
-def _nested(options: Options) -> Iterator[Options]:
-    """Options, and all that they hold."""
-    yield options
-    for name in fields_of(type(options)):
-        value = getattr(options, name)
-        for inner in value if isinstance(value, tuple) else (value,):
-            if isinstance(inner, Options):
-                yield from _nested(inner)
 
 
 def _how_to_get(supplier: Supplier) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum
 
 from spnc.common.observer import Observer, Stage
 from spnc.data.dataset import Dataset
 from spnc.data.load import is_available, load
 from spnc.diagnostics import Sink
-from spnc.registry import Options, fields_of
+from spnc.registry import nested_options
 from spnc.runs.lock import check_lock
 from spnc.spec.recipe import Recipe
 
@@ -64,19 +63,8 @@ def verify_plugins(recipe: Recipe, dataset: Dataset | None, sink: Sink) -> None:
     """Ask every plug-in of a recipe, or of all tries of a search, whether it can be used."""
     tries = [one.recipe for one in recipe.space.tries] if recipe.space is not None else [recipe]
     # Most tries have most plug-ins in common.
-    for plugin in dict.fromkeys(p for one in tries for p in _plugins(one)):
-        plugin.verify(dataset, sink)
-
-
-def _plugins(options: Options) -> Iterator[Options]:
-    """Yield every plug-in below these options, such as learners and stopping rules."""
-    for name, declared in fields_of(type(options)).items():
-        value = getattr(options, name)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Options):
-                if declared.rule.registry is not None:
-                    yield part
-                yield from _plugins(part)
+    for options in dict.fromkeys(each for one in tries for each in nested_options(one)):
+        options.verify(dataset, sink)
 
 
 def report_no_validation_rows(
