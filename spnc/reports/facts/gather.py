@@ -43,7 +43,7 @@ def gather(run: Run, shape: Shape | None, observer: Observer) -> Facts:
     program = model.program
     components = None if recipe is None else sum(c.count for c in recipe.forest)
     draws = None if recipe is None else recipe.residual.draws
-    pruned = run.metrics.get("prune", {}).get("kept") == "pruned"
+    pruned = run.metrics.prune is not None and run.metrics.prune.kept == "pruned"
     if dataset is None:
         observer.stage("looking at the circuit")
         found = circuit_facts(program, model.parameters, None, components, draws, pruned)
@@ -75,7 +75,7 @@ def gather(run: Run, shape: Shape | None, observer: Observer) -> Facts:
     worst = rows_fit(model, dataset, options, row_limit(program, MANY), observer.progress)
 
     observer.stage("drawing samples")
-    seed = int(run.metrics["seed"])
+    seed = run.metrics.seed
     samples = samples_fit(model, dataset, max(0, seed))
     return Facts(run, shape, circuit, columns, pairs, worst, samples)
 
@@ -85,8 +85,8 @@ def _possible(run: Run, dataset: Dataset, observer: Observer) -> dict[str, Table
     found = {}
     most = row_limit(run.model.program, MANY)
     for name, table in dataset.splits.items():
-        impossible = run.metrics["splits"].get(name, {}).get("impossible_rows", 0)
-        if not impossible:
+        score = run.metrics.splits.get(name)
+        if score is None or not score.impossible_rows:
             found[name] = table
         elif table.rows <= most:
             rows = np.isfinite(log_likelihoods(run.model, table, observer.progress))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from spnc.common.observer import Observer
 from spnc.data.dataset import Dataset
@@ -25,7 +24,7 @@ class Run:
 
     path: Path
     model: Model
-    metrics: dict[str, Any]  # as `metrics.json` has them, validated
+    metrics: Metrics
     history: History
     lock_text: str
     recipe: Recipe | None
@@ -69,7 +68,7 @@ def read_run(path: Path, sink: Sink, observer: Observer, *, with_data: bool = Tr
             notes=notes,
             help="restore the data to where the lock file says, or give --no-data",
         )
-    return Run(path, model, metrics.to_json(), history, lock.text, recipe, dataset, no_data)
+    return Run(path, model, metrics, history, lock.text, recipe, dataset, no_data)
 
 
 def _is_finished(folder: RunFolder, sink: Sink) -> bool:

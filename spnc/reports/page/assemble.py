@@ -83,8 +83,8 @@ def _line(facts: Facts) -> str:
     """Return the data of the run in one line."""
     run = facts.run
     names = {"train": "training", "valid": "validation", "test": "test"}
-    splits = run.metrics["splits"].items()
-    rows = ", ".join(f"{split['rows']:,} {names.get(name, name)}" for name, split in splits)
+    splits = run.metrics.splits.items()
+    rows = ", ".join(f"{split.rows:,} {names.get(name, name)}" for name, split in splits)
     source = run.dataset.name if run.dataset is not None else None
     source = source or (run.recipe.data.source if run.recipe is not None else None) or "data"
     return f"{source}: {counted(len(run.model.columns), 'column')}; rows: {rows}"

@@ -27,7 +27,7 @@ def section(facts: Facts) -> Section:
 
 
 def _finding(facts: Facts) -> str:
-    circuit, size = facts.circuit, facts.run.metrics["model"]
+    circuit, size = facts.circuit, facts.run.metrics.model
     said = f"{counted(size['nodes'], 'node')} in {counted(size['layers'], 'layer')}"
     if not circuit.parts:
         return f"{said}; the root is a {circuit.top}, so there are no branches to compare."

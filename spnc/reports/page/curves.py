@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from spnc.reports.facts.gather import Facts
 from spnc.reports.page.charts import Frame, axes, path, svg
 from spnc.reports.page.html import Html, data, el, joined, number
 from spnc.reports.page.parts import Section, cut_to, figure, legend, table
 from spnc.reports.plots.learning_curve import limits
+from spnc.runs.metrics import FitMetrics, PruneMetrics
 
 _MOST = 400  # rows in the table of numbers
 
 
 def section(facts: Facts) -> Section:
     """Return the curves; the script of the page lets a reader zoom in."""
-    history, metrics = facts.run.history, facts.run.metrics
+    history = facts.run.history
     if len(history.iterations) == 1:
         words = "The learner set all parameters; training had no iterations."
         return Section("curves", "Learning curve", words, _numbers(facts))
-    second = _second_fit(metrics)
+    second = _second_fit(facts.run.metrics.prune)
     series = [("train", "training rows", history.train)]
     if history.valid:
         series.append(("valid", "validation rows", history.valid))
@@ -110,13 +111,13 @@ def _drawn(frame: Frame, facts: Facts, kept: int | None, second: int | None) -> 
 
 
 def _finding(facts: Facts, second: int | None) -> str:
-    history, optimizer = facts.run.history, facts.run.metrics["optimizer"]
+    history, optimizer = facts.run.history, facts.run.metrics.optimizer
     last = history.iterations[-1]
     if history.kept is None:
         return f"Training ran for {last:,} iterations."
     kept, at = history.iterations[history.kept], history.kept
     train = history.train[at]
-    if history.valid and optimizer["kept"] != "last":
+    if history.valid and optimizer.kept != "last":
         gap = train - history.valid[at]
         better = f"{number(gap)} nats better" if gap > 0 else "no better"
         more = f"training rows are {better}" + (" there" if kept < last else "")
@@ -127,46 +128,47 @@ def _finding(facts: Facts, second: int | None) -> str:
         else:
             said = (
                 f"Validation was still improving when training ended at iteration {last:,} "
-                f"({_why(optimizer['stopped'])}); {more}"
+                f"({_why(optimizer.stopped)}); {more}"
             )
     else:
         start = history.train[0]
         went = "fell" if train < start else "rose"
         said = (
             f"The log-likelihood of training rows {went} from {number(start)} to {number(train)} "
-            f"nats in {last:,} iterations ({_why(optimizer['stopped'])})"
+            f"nats in {last:,} iterations ({_why(optimizer.stopped)})"
         )
         said += "" if history.valid else "; there are no validation rows"
-    return f"{said}. {_pruned(facts)}" if second is not None else f"{said}."
+    prune = facts.run.metrics.prune
+    if second is None or prune is None:
+        return f"{said}."
+    return f"{said}. {_pruned(prune)}"
 
 
-def _pruned(facts: Facts) -> str:
-    prune = facts.run.metrics["prune"]
-    edges, kept = prune["edges"], prune["kept"]
-    smaller = f"{edges['before']:,} to {edges['after']:,} edges"
-    if kept == "pruned":
+def _pruned(prune: PruneMetrics) -> str:
+    smaller = f"{prune.edges_before:,} to {prune.edges_after:,} edges"
+    if prune.kept == "pruned":
         return f"At the dotted line the circuit was pruned from {smaller} and trained again."
-    why = "made rows impossible" if _lost_rows(prune["fits"]) else "did worse"
+    why = "made rows impossible" if _lost_rows(prune.fits) else "did worse"
     return f"Pruning from {smaller} (after the dotted line) {why} and was undone."
 
 
-def _lost_rows(fits: list[dict[str, Any]]) -> bool:
+def _lost_rows(fits: Sequence[FitMetrics]) -> bool:
     """Whether impossible rows are why a pruned circuit was not kept: its averages were no worse."""
-    before, after = ((f.get("valid"), f.get("train")) for f in fits)
-    for old, new in zip(before, after, strict=True):
-        if isinstance(old, int | float) and isinstance(new, int | float):
-            return new >= old
-    return False
+    before, after = fits
+    if before.valid is not None and after.valid is not None:
+        return after.valid >= before.valid
+    return after.train >= before.train
 
 
 def _why(stopped: str) -> str:
     return f"stopped by {stopped.replace('_', ' ')}"
 
 
-def _second_fit(metrics: dict[str, Any]) -> int | None:
-    """Return the first iteration after pruning; None if there was no pruning."""
-    fits = metrics.get("prune", {}).get("fits", [])
-    return int(fits[0]["iterations"]) + 1 if len(fits) == 2 else None
+def _second_fit(prune: PruneMetrics | None) -> int | None:
+    """Return the first iteration after pruning; None if there was no second fit."""
+    if prune is None or len(prune.fits) != 2:
+        return None
+    return prune.fits[0].iterations + 1
 
 
 def _cut(facts: Facts, low: float) -> bool:

@@ -29,8 +29,8 @@ def section(found: Facts) -> Section:
     """Return the lock file, ready to copy, and the seconds of every stage."""
     run = found.run
     metrics, provenance = run.metrics, run.model.provenance
-    seconds = {k: float(v) for k, v in metrics["seconds"].items() if k != "total"}
-    total = float(metrics["seconds"]["total"]) or 1.0
+    seconds = {k: float(v) for k, v in metrics.seconds.items() if k != "total"}
+    total = float(metrics.seconds["total"]) or 1.0
     bars = [
         Bar(
             _STAGES.get(name, name),
@@ -43,14 +43,14 @@ def section(found: Facts) -> Section:
     longest = max(seconds, key=lambda name: seconds[name], default=None)
     rows = [(b.label, f"{b.value:.3f}", percent(b.value / total)) for b in bars]
     numbers = table(["stage", "seconds", "share"], rows, caption="Seconds by stage")
-    searched = "search" in metrics
+    searched = metrics.search is not None
     spent = "Times of the chosen try, without the stages that it shares with an earlier try."
     known = [
         ("data", run.recipe.data.source or "files" if run.recipe is not None else "–"),
         ("SHA-256 of the data", el("code", str(provenance.get("data", "–")))),
         ("versions", str(provenance.get("versions", "–"))),
-        ("backend", metrics["backend"]),
-        ("seed", str(metrics["seed"])),
+        ("backend", metrics.backend),
+        ("seed", str(metrics.seed)),
         ("run folder", run.path.resolve().name),
     ]
     body = joined(

@@ -22,22 +22,22 @@ def words(split: str) -> str:
 def section(facts: Facts) -> Section:
     """Return the scores of all splits beside a baseline of independent columns, sizes and times."""
     metrics = facts.run.metrics
-    splits: dict[str, Any] = metrics["splits"]
+    splits = metrics.splits
     columns = len(facts.run.model.columns)
     independent = facts.columns.independent if facts.columns is not None else {}
     judged = [name for name in ("test", "valid", "train") if name in splits]
     rows = []
     for name, split in splits.items():
-        average = split["avg_ll"]
+        average = split.avg_ll
         base = independent.get(name)
         rows.append(
             (
                 words(name),
-                f"{split['rows']:,}",
+                f"{split.rows:,}",
                 number(average, 4),
                 number(base, 4) if base is not None else "–",
                 number(None if average is None else -average / math.log(2) / columns, 3),
-                f"{split['impossible_rows']:,}",
+                f"{split.impossible_rows:,}",
             )
         )
     head = [
@@ -56,12 +56,12 @@ def section(facts: Facts) -> Section:
 
 
 def _finding(facts: Facts, judged: Sequence[str], independent: Any) -> str:
-    splits = facts.run.metrics["splits"]
-    if not judged or splits[judged[0]]["avg_ll"] is None:
+    splits = facts.run.metrics.splits
+    average = splits[judged[0]].avg_ll if judged else None
+    if average is None:
         which = f"{words(judged[0])} row" if judged else "row"
         return f"The model gives every {which} probability zero."
     name = judged[0]
-    average = splits[name]["avg_ll"]
     said = (
         f"{words(name).capitalize()} rows have an average log-likelihood of {number(average)} nats"
     )
@@ -72,14 +72,14 @@ def _finding(facts: Facts, judged: Sequence[str], independent: Any) -> str:
         else:
             than = "better" if gain > 0 else "worse"
             said += f", {number(abs(gain))} {than} than with independent columns"
-    train = splits.get("train", {}).get("avg_ll")
+    train = splits["train"].avg_ll if "train" in splits else None
     if name != "train" and train is not None:
         gap = train - average
         if gap > 0:
             said += f"; training rows are {number(gap)} nats better"
         else:
             said += "; training rows are no better"
-    impossible = sum(split["impossible_rows"] for split in splits.values())
+    impossible = sum(split.impossible_rows for split in splits.values())
     if impossible:
         said += f". {impossible:,} rows have probability zero and are left out of the averages"
     return said + "."
@@ -87,29 +87,27 @@ def _finding(facts: Facts, judged: Sequence[str], independent: Any) -> str:
 
 def _tiles(facts: Facts, judged: Sequence[str], independent: Any) -> list[tuple[str, str, str]]:
     metrics = facts.run.metrics
-    splits, size, seconds = metrics["splits"], metrics["model"], metrics["seconds"]["total"]
+    splits, size = metrics.splits, metrics.model
     found = []
-    if judged and splits[judged[0]]["avg_ll"] is not None:
+    average = splits[judged[0]].avg_ll if judged else None
+    if average is not None:
         name = judged[0]
-        average = splits[name]["avg_ll"]
         found.append((f"{words(name)} rows", number(average), "nats per row"))
         if name in independent:
             gain = average - independent[name]
             found.append(("gain", _signed(gain), "nats over independent columns"))
-        train = splits.get("train", {}).get("avg_ll")
+        train = splits["train"].avg_ll if "train" in splits else None
         if name != "train" and train is not None:
             found.append(("gap", number(train - average), "nats below training rows"))
         columns = len(facts.run.model.columns)
         choices = exp(-average / columns)
         found.append(("perplexity", brief(choices), "equally likely values per column"))
     found.append(("edges", f"{size['edges']:,}", f"{size['parameters']:,} parameters"))
-    backend, seed = metrics["backend"], metrics["seed"]
-    search = metrics.get("search", {})
-    if isinstance(search.get("seconds"), int | float):
-        tries = counted(len(search["tries"]), "try", "tries")
-        found.append(("time", duration(search["seconds"]), f"for {tries} on {backend}"))
-    else:
-        found.append(("time", duration(seconds), f"on {backend}, seed {seed}"))
+    backend, seed = metrics.backend, metrics.seed
+    what = f"on {backend}, seed {seed}"
+    if metrics.search is not None:
+        what = f"for {counted(len(metrics.search.tries), 'try', 'tries')} on {backend}"
+    found.append(("time", duration(metrics.spent), what))
     return found
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from spnc.reports.facts.gather import Facts
 from spnc.reports.page.charts import Dot, scatter
 from spnc.reports.page.html import Html, brief, clipped, el, joined, label, number
 from spnc.reports.page.parts import Section, TableCell, cut_to, figure, table
+from spnc.runs.metrics import TryMetrics
 from spnc.spec.search_section import value_text
 from spnc.spec.space import short_names
 
@@ -18,23 +20,24 @@ MOST = 1000  # tries in the table
 
 def section(facts: Facts) -> Section | None:
     """Return all tries, the chosen one marked; None if there was no search."""
-    tries: list[dict[str, Any]] = facts.run.metrics.get("search", {}).get("tries", [])
-    if not tries:
+    search = facts.run.metrics.search
+    if search is None or not search.tries:
         return None
-    names = list(tries[0]["values"])
+    tries = search.tries
+    names = list(tries[0].values)
     short = short_names(dict.fromkeys(names))
     ordered = sorted(tries, key=_rank, reverse=True)[:MOST]
-    impossible = any(_impossible(t) for t in tries)
+    impossible = any(t.valid_impossible for t in tries)
     rows = [
         [
-            TableCell(str(t["try"]), t["try"]),
-            *(TableCell(label(_said(v), 40), _sort(v)) for v in t["values"].values()),
-            _number(t["valid"], 4),
-            *([TableCell(f"{_impossible(t):,}", _impossible(t))] if impossible else []),
-            _number(t["train"], 4),
-            TableCell(f"{t['edges']:,}", t["edges"]),
-            TableCell(str(t["iterations"]), t["iterations"]),
-            TableCell(brief(t["seconds"]), t["seconds"]),
+            TableCell(str(t.number), t.number),
+            *(TableCell(label(_said(v), 40), _sort(v)) for v in t.values.values()),
+            _number(t.valid, 4),
+            *([TableCell(f"{t.valid_impossible:,}", t.valid_impossible)] if impossible else []),
+            _number(t.train, 4),
+            TableCell(f"{t.edges:,}", t.edges),
+            TableCell(str(t.iterations), t.iterations),
+            TableCell(brief(t.seconds), t.seconds),
         ]
         for t in ordered
     ]
@@ -49,7 +52,7 @@ def section(facts: Facts) -> Section | None:
         "iterations",
         "seconds",
     ]
-    marked = [i for i, t in enumerate(ordered) if t["chosen"]]
+    marked = [i for i, t in enumerate(ordered) if t.chosen]
     caption = "Tries, best on validation rows first; the chosen one is marked"
     if impossible:
         caption += ". Tries with fewer impossible validation rows rank higher"
@@ -64,17 +67,17 @@ def section(facts: Facts) -> Section | None:
     return Section("tries", "Tries", _finding(tries, short), joined(body), note)
 
 
-def _finding(tries: list[dict[str, Any]], short: list[str]) -> str:
-    chosen = next((t for t in tries if t["chosen"]), tries[0])
+def _finding(tries: Sequence[TryMetrics], short: list[str]) -> str:
+    chosen = next((t for t in tries if t.chosen), tries[0])
     what = _choices(chosen, short)
     if len(tries) == 1:
         return f"The only try was chosen ({what})."
-    said = f"Try {chosen['try']} of {len(tries):,} was chosen ({what})"
+    said = f"Try {chosen.number} of {len(tries):,} was chosen ({what})"
     rivals = [t for t in tries if t is not chosen]
-    alike = [t["valid"] for t in rivals if _impossible(t) <= _impossible(chosen)]
+    alike = [t.valid for t in rivals if t.valid_impossible <= chosen.valid_impossible]
     others = [valid for valid in alike if valid is not None]
-    if others and chosen["valid"] is not None and chosen["valid"] >= max(others):
-        ahead = number(chosen["valid"] - max(others), 4)
+    if others and chosen.valid is not None and chosen.valid >= max(others):
+        ahead = number(chosen.valid - max(others), 4)
         tied = float(ahead.replace(",", "")) == 0.0
         lead = "as good as the next" if tied else f"{ahead} nats ahead of the next"
         said += f"; it is {lead} on validation rows"
@@ -85,17 +88,17 @@ def _finding(tries: list[dict[str, Any]], short: list[str]) -> str:
     return said + "."
 
 
-def _picture(tries: list[dict[str, Any]], short: list[str], key: str, label: str) -> Html:
+def _picture(tries: Sequence[TryMetrics], short: list[str], key: str, label: str) -> Html:
     dots = [
         Dot(
-            float(t[key]),
-            float(t["valid"]),
-            f"try {t['try']}: valid {number(t['valid'], 4)}, {t[key]:,} {label}; "
+            float(getattr(t, key)),
+            float(t.valid),
+            f"try {t.number}: valid {number(t.valid, 4)}, {getattr(t, key):,} {label}; "
             + _choices(t, short),
-            bool(t["chosen"]),
+            bool(t.chosen),
         )
         for t in tries
-        if t["valid"] is not None
+        if t.valid is not None
     ]
     if not dots:
         return el("p", "No try gave any validation row a positive probability.")
@@ -106,9 +109,9 @@ def _picture(tries: list[dict[str, Any]], short: list[str], key: str, label: str
     )
 
 
-def _choices(one: dict[str, Any], short: list[str]) -> str:
+def _choices(one: TryMetrics, short: list[str]) -> str:
     """Return the choices of a try in one line."""
-    values = zip(short, one["values"].values(), strict=True)
+    values = zip(short, one.values.values(), strict=True)
     return ", ".join(f"{name} = {clipped(_said(v), 40)}" for name, v in values)
 
 
@@ -121,16 +124,10 @@ def _number(value: float | None, digits: int) -> TableCell:
     return TableCell(number(value, digits), -1e9 if value is None else value)
 
 
-def _rank(one: dict[str, Any]) -> tuple[float, float]:
+def _rank(one: TryMetrics) -> tuple[float, float]:
     """Rank tries as the search does: fewer impossible rows first, then the average."""
-    valid = one["valid"]
-    return -_impossible(one), -math.inf if valid is None else valid
-
-
-def _impossible(one: dict[str, Any]) -> int:
-    """Return the number of validation rows that are impossible under a try."""
-    found = one.get("valid_impossible", 0)
-    return found if isinstance(found, int) else 0
+    valid = one.valid
+    return -one.valid_impossible, -math.inf if valid is None else valid
 
 
 def _sort(value: Any) -> float | str:

@@ -52,7 +52,7 @@ def test_metrics_with_another_value_anywhere_are_shown_or_reported(
         (run / "metrics.json").write_text(json.dumps(changed))
         found = metrics_of(RunFolder(run, sink), Sink())
         if found is not None:
-            again = replace(facts, run=replace(whole, metrics=found.to_json()))
+            again = replace(facts, run=replace(whole, metrics=found))
             read_page(assemble.page(again, assemble.sections(again)))
 
 

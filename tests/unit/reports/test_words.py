@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from spnc.reports.facts.reading import read_run
 from spnc.reports.facts.rows import RowsFit
 from spnc.reports.page import columns, curves, origin, pairs, rows, summary, tries
 from spnc.reports.page.html import joined, number, shortened
+from spnc.runs.metrics import FitMetrics, PruneMetrics, SearchMetrics, TryMetrics
 from tests.pages import trained
 
 SPEC = """
@@ -47,8 +47,12 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
     return gather(found, None, Observer())
 
 
-def with_metrics(facts: Facts, **more: object) -> Facts:
-    return replace(facts, run=replace(facts.run, metrics={**facts.run.metrics, **more}))
+def with_metrics(facts: Facts, **more: Any) -> Facts:
+    return replace(facts, run=replace(facts.run, metrics=replace(facts.run.metrics, **more)))
+
+
+def searched_for(*some: TryMetrics) -> SearchMetrics:
+    return SearchMetrics({"smoothing": []}, 1, 1.0, some)
 
 
 def with_history(facts: Facts, train: list[float], valid: list[float], kept: int) -> Facts:
@@ -65,25 +69,14 @@ def with_history(facts: Facts, train: list[float], valid: list[float], kept: int
 # ---- tries ---------------------------------------------------------------------------------------
 
 
-def tried(
-    number: int, valid: float | None, impossible: int, chosen: bool = False
-) -> dict[str, Any]:
-    return {
-        "try": number,
-        "values": {"smoothing": number / 10},
-        "valid": valid,
-        "valid_impossible": impossible,
-        "train": valid,
-        "edges": 10,
-        "iterations": 3,
-        "seconds": 0.1,
-        "chosen": chosen,
-    }
+def tried(number: int, valid: float | None, impossible: int, chosen: bool = False) -> TryMetrics:
+    values = {"smoothing": number / 10}
+    return TryMetrics(number, values, valid, impossible, valid, 0, 10, 3, 0.1, chosen)
 
 
-def told(facts: Facts, *some: Mapping[str, Any]) -> tuple[str, str]:
+def told(facts: Facts, *some: TryMetrics) -> tuple[str, str]:
     """What is found about tries, and the section."""
-    found = tries.section(with_metrics(facts, search={"tries": list(some)}))
+    found = tries.section(with_metrics(facts, search=searched_for(*some)))
     assert found is not None
     return found.finding, found.body
 
@@ -120,7 +113,7 @@ def test_one_try_is_the_only_one(facts: Facts) -> None:
 
 def test_after_a_search_no_time_is_promised(facts: Facts) -> None:
     assert " in " in origin.section(facts).finding.split("from the same data")[1]
-    searched = origin.section(with_metrics(facts, search={"tries": [tried(1, -2.0, 0, True)]}))
+    searched = origin.section(with_metrics(facts, search=searched_for(tried(1, -2.0, 0, True))))
     assert searched.finding.endswith("from the same data, without the search.")
     assert "Times of the chosen try" in searched.body
 
@@ -129,7 +122,7 @@ def test_after_a_search_no_time_is_promised(facts: Facts) -> None:
 
 
 def test_what_fell_did_not_rise(facts: Facts) -> None:
-    last = with_metrics(facts, optimizer={**facts.run.metrics["optimizer"], "kept": "last"})
+    last = with_metrics(facts, optimizer=replace(facts.run.metrics.optimizer, kept="last"))
     fell = with_history(last, [-3.22, -8.0, -16.41], [], 2)
     assert "fell from −3.22 to −16.41" in curves.section(fell).finding
     rose = with_history(last, [-8.0, -4.0, -3.0], [], 2)
@@ -145,8 +138,8 @@ def test_validation_that_never_improved_did_not_stop_improving(facts: Facts) -> 
 
 @pytest.mark.parametrize(("after", "why"), [(-3.5, "did worse"), (-2.5, "made rows impossible")])
 def test_pruning_is_taken_back_for_a_reason(facts: Facts, after: float, why: str) -> None:
-    fits = [{"iterations": 1, "valid": v, "train": v} for v in (-3.0, after)]
-    prune = {"edges": {"before": 9, "after": 5}, "kept": "whole", "fits": fits}
+    fits = tuple(FitMetrics(1, "patience", "last", 1, v, v) for v in (-3.0, after))
+    prune = PruneMetrics(0.01, 9, 5, "whole", fits)
     assert f"{why} and was undone" in curves.section(with_metrics(facts, prune=prune)).finding
 
 
