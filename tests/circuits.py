@@ -8,6 +8,7 @@ from spnc.data.dataset import Column
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.testing.circuits import (
+    CircuitGrower,
     all_states,
     count_induced_trees,
     induced_trees,
@@ -20,6 +21,7 @@ from spnc.testing.circuits import (
 )
 
 __all__ = [
+    "CircuitGrower",
     "all_states",
     "count_induced_trees",
     "hidden_tree",

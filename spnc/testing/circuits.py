@@ -26,7 +26,7 @@ def random_columns(rng: np.random.Generator, count: int, binary_only: bool = Fal
     return columns
 
 
-class _Grower:
+class CircuitGrower:
     """Grows a valid circuit top down; with probability `share`, a finished node is used again."""
 
     def __init__(
@@ -37,6 +37,7 @@ class _Grower:
         self.finished: dict[frozenset[int], list[int]] = {}
 
     def node(self, scope: frozenset[int], depth: int) -> int:
+        """Return a node over a scope, new or finished before."""
         pool = self.finished.setdefault(scope, [])
         if pool and self.rng.random() < self.share:
             return int(self.rng.choice(pool))
@@ -98,7 +99,7 @@ def random_circuit(
     """A valid circuit, usually a DAG with shared sums, products and leaves."""
     rng = np.random.default_rng(seed)
     columns = random_columns(rng, variables, binary_only)
-    grower = _Grower(rng, columns, share, extremes)
+    grower = CircuitGrower(rng, columns, share, extremes)
     root = grower.node(frozenset(range(variables)), depth)
     graph = grower.builder.graph
     graph.graph["root"] = root

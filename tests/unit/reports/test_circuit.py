@@ -25,7 +25,7 @@ from spnc.reports.facts.circuit import CircuitFacts, circuit_facts
 from spnc.reports.page import circuit
 from spnc.reports.page.html import Html, joined
 from tests.circuits import (
-    _Grower,
+    CircuitGrower,
     count_induced_trees,
     hidden_tree,
     induced_trees,
@@ -83,7 +83,7 @@ def test_shares_of_the_flow_are_the_responsibilities_of_the_parts(
 def test_what_parts_share_explains_the_cells_that_enumeration_says(seed: int, number: int) -> None:
     rng = np.random.default_rng(seed)
     columns = random_columns(rng, 3)
-    grower = _Grower(rng, columns, 0.6, False)
+    grower = CircuitGrower(rng, columns, 0.6, False)
     tops = [grower._new(frozenset(range(3)), 3) for _ in range(number)]
     assume(len(set(tops)) == number)
     weights = rng.dirichlet([1.0] * number)
