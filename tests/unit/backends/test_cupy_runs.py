@@ -96,7 +96,7 @@ def test_inspect_wants_a_number_of_rows(rows: str, capsys) -> None:
     with pytest.raises(SystemExit) as end:
         main(["inspect", TINY, "--backend", "cupy", "--rows", rows])
     assert end.value.code == 2
-    assert f"{rows} is no number of rows" in capsys.readouterr().err
+    assert f"{rows} is not a number of rows" in capsys.readouterr().err
     assert main(["inspect", TINY, "--rows", "5"]) == 2
 
 
