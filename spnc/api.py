@@ -21,7 +21,7 @@ from spnc.graph.files import read_circuit
 from spnc.graph.interchange import from_networkx, from_node_link
 from spnc.graph.nodes import Graph
 from spnc.model import Model, read_model
-from spnc.pipeline import Trained, compile_recipe, lower_graph
+from spnc.pipeline import Trained, circuit_model, compile_recipe
 from spnc.pipeline import train as train_recipe
 from spnc.runs.folder import RunFolder, open_run
 from spnc.runs.preparation import Purpose, prepare
@@ -103,8 +103,7 @@ def compile(
     if isinstance(found, Model):
         return found
     if isinstance(found, DiGraph):
-        program, parameters = lower_graph(found)
-        return Model(str(found.graph.get("name", "circuit")), program, parameters)
+        return circuit_model(found)
     return compile_recipe(found, sink).model()
 
 

@@ -17,8 +17,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from spnc.common import notebook
 from spnc.common.text_files import UnreadableFileError, read_text
+from spnc.common.views import line
 from spnc.common.wording import clipped, visible, width
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class Diagnostic:
     def _repr_html_(self) -> str:
         """Return one line of HTML for Jupyter."""
         asides = [part for part in (self.place, self.help) if part is not None]
-        return notebook.line(f"{self.severity}[{self.code}]", self.message, *asides)
+        return line(f"{self.severity}[{self.code}]", self.message, *asides)
 
     def as_json(self) -> dict[str, Any]:
         """Return the diagnostic as plain values, for `--json`."""
@@ -203,12 +203,14 @@ def read_source(path: Path, sink: Sink, span: Span | None = None) -> Source | No
     try:
         return Source(str(path), read_text(path))
     except FileNotFoundError:
-        reason, help = "there is no such file", None
-        if path.parent.is_dir():
-            near = nearest(path.name, [p.name for p in path.parent.iterdir()])
-            help = f"did you mean `{path.parent / near}`?" if near is not None else None
+        near = nearest_file(path)
+        reason = "there is no such file"
+        help = f"did you mean `{near}`?" if near is not None else None
     except UnreadableFileError as error:
         reason, help = str(error), error.help
+        if (path / "recipe.lock.yaml").is_file():
+            lock, model = path / "recipe.lock.yaml", path / "model.spnc"
+            help = f"the spec of this run is `{lock}`, its model is `{model}`"
     where = None if span is not None else str(path)
     sink.error("E114", f"cannot read `{path}`: {reason}", span, help=help, where=where)
     return None
@@ -255,6 +257,19 @@ def nearest(word: str, known: Iterable[str], similarity: float = 0.6) -> str | N
         word.lower().replace("_", "-"), options, n=1, cutoff=similarity
     )
     return options[near[0]] if near else None
+
+
+def nearest_file(path: Path) -> Path | None:
+    """Return the file beside `path` that was most likely meant: one of the same type, if any."""
+    if not path.parent.is_dir():
+        return None
+    files = list(path.parent.iterdir())
+    stems = {file.stem: file for file in files if file.suffix == path.suffix}
+    near = nearest(path.stem, stems)
+    if near is not None:
+        return stems[near]
+    others = {file.stem: file for file in files if file.suffix != path.suffix}
+    return others.get(path.stem)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

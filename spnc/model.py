@@ -25,7 +25,7 @@ from spnc.common.views import model_html, model_text
 from spnc.data.dataset import UNSPLIT, Column, ColumnKind, Table
 from spnc.data.pairs import mutual_information
 from spnc.data.stream import stream_table
-from spnc.diagnostics import Sink, counted, listed
+from spnc.diagnostics import Sink, counted, did_you_mean, listed
 from spnc.graph.nodes import Graph
 from spnc.program.lift import lift
 from spnc.program.lower import lower
@@ -119,9 +119,9 @@ class Model:
                 found = self.engine.score(self.parameters, batch)
                 scores[name] = scores.get(name, Score()) + found
         if split is not None and split not in seen and not sink.failed:
-            sink.error(
-                "E318", f"there is no split `{split}`", help=f"known: {listed(sorted(seen))}"
-            )
+            hint = did_you_mean(split, seen)
+            what = source if isinstance(source, str | Path) else "the array"
+            sink.error("E318", f"`{what}` has no split `{split}`", help=hint)
         sink.stop()
         return scores
 
@@ -312,7 +312,7 @@ def read_model(path: Path, sink: Sink) -> Model | None:
 
 
 def _from_parts(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Model:
-    """The model of a file's parts. Raises all kinds of errors if they are not what they should."""
+    """Return the model in a file's parts; raises many kinds of errors if they are damaged."""
     if not (
         isinstance(about["name"], str)
         and isinstance(about["provenance"], dict)
@@ -342,7 +342,7 @@ def _from_parts(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Mode
             raise ValueError(f"a table of {leaf.distribution} leaves has the wrong shape")
         inside = [v for v in leaf.variables.tolist() if 0 <= v < len(columns)]
         if any(columns[v].states != leaf.states for v in inside):
-            raise ValueError("a leaf has not as many states as its column")
+            raise ValueError("a leaf and its column have different numbers of states")
     program = Program(columns, leaves, tuple(segments), about["root"], about["layers"])
     parameters = Parameters(tensors["weights"], tables)
     return Model(about["name"], program, parameters, about["provenance"])

@@ -212,6 +212,14 @@ def lower_graph(
     return lower(passes.run(graph, passes.BEFORE_TRAINING, dump, keep=keep))
 
 
+def circuit_model(graph: Graph, dump: Dump | None = None) -> Model:
+    """Return the model of a checked circuit that no recipe made."""
+    program, parameters = lower_graph(graph, dump)
+    used = used_plugins([], [table.distribution for table in program.leaves])
+    name = str(graph.graph.get("name", "circuit"))
+    return Model(name, program, parameters, plugin_record(used))
+
+
 def fit(
     compiled: Compiled,
     sink: Sink,

@@ -10,9 +10,9 @@ Validity is examined in three places, for three purposes:
 - `proof.py` establishes quickly that a graph has no violation, so that the checks can be skipped.
   It says nothing about a graph that it cannot prove valid. The checks and the proof share the rules
   in `rules.py`.
-- `Program.problems` (`spnc.program`) examines the flat arrays of a model file, which may be damaged
-  or tampered with. There, positions in arrays have to be valid before scopes make sense, and there
-  are no names to report.
+- `program_problems` (`spnc.program.validity`) examines the flat arrays of a model file, which may
+  be damaged or tampered with. There, positions in arrays have to be valid before scopes make sense,
+  and there are no names to report.
 """
 
 from __future__ import annotations

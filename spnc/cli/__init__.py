@@ -66,9 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_command(top, words)
     arguments = top.parse_args(words)
     try:
-        if arguments.plugin:
-            _import_plugins(arguments.plugin)
-        code = int(arguments.run(arguments))
+        code = _run_with_plugins(arguments) if arguments.plugin else int(arguments.run(arguments))
         sys.stdout.flush()  # here a broken pipe can still be handled
         return code
     except InputError as error:
@@ -90,19 +88,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 70
 
 
-def _import_plugins(files: Sequence[str]) -> None:
-    """Import plug-in files that the command line names; stop at errors."""
+def _run_with_plugins(arguments: argparse.Namespace) -> int:
+    """Import the plug-in files that the command line names, then run the command."""
     from pathlib import Path
 
     from spnc.diagnostics import Sink, Source
-    from spnc.registry.files import load_file
+    from spnc.registry.files import given_on_the_command_line, load_file
     from spnc.spec.override import COMMAND_LINE
 
     sink = Sink()
-    for file in files:
+    for file in arguments.plugin:
         line = Source(COMMAND_LINE, f"--plugin {file}")
         load_file(Path(file), line.span_at(len("--plugin "), len(line.text)), sink)
     sink.stop()
+    with given_on_the_command_line(arguments.plugin):
+        return int(arguments.run(arguments))
 
 
 def _whose_bug(error: Exception) -> str:

@@ -61,11 +61,15 @@ def check_command(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     from spnc.diagnostics import did_you_mean
 
     commands = commands_of(parser)
+    while commands and words and words[0].startswith("--plugin"):
+        words = words[1 if "=" in words[0] else 2 :]
     if not commands or not words or words[0].startswith("-"):
         return
     if words[0] not in commands:
         hint = did_you_mean(words[0], commands)
         parser.error(f"there is no command `{visible(words[0])}`; {hint}")
+    if any(word.split("=")[0] == "--plugin" for word in words[1:]):
+        parser.error(f"--plugin goes before the command: spnc --plugin FILE {words[0]} …")
     check_command(commands[words[0]], words[1:])
 
 

@@ -5,11 +5,11 @@ atomic.py            files that are complete or absent
 column_sets.py       sets of columns as integers
 deadline.py          a time at which work is given up
 gc_pause.py          no garbage collection while large graphs are built
-notebook.py          small pieces of HTML for Jupyter
 observer.py          progress of a run, for whoever displays it
 progress_display.py  the progress of a run on a terminal
 rng.py               random streams by name
 text_files.py        reading text files
 threads.py           sharing numbered work among threads
+views.py             one-line texts and HTML views of results
 wording.py           text for people: visible characters, widths, durations
 """

@@ -1,4 +1,4 @@
-"""Short texts and HTML views of models and trainings, for the prompt and for notebooks.
+"""Short texts and HTML views for the prompt and for notebooks.
 
 The functions take plain values, so that any class can call them from `__repr__` and
 `_repr_html_`. Names are escaped, and no view is longer than about 2,000 characters.
@@ -7,6 +7,7 @@ The functions take plain values, so that any class can call them from `__repr__`
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
@@ -18,6 +19,15 @@ CELL_LIMIT = 48
 FACTS_LIMIT = 300
 COLUMNS_SHOWN = 8
 SPLITS_SHOWN = 6
+LINE_LIMIT = 300  # characters of HTML of a text in `line`
+
+
+def line(head: str, text: str, *asides: str) -> str:
+    """Return one line of HTML: a head in bold, a text, then asides in grey."""
+    grey = "".join(
+        f' <span style="opacity: 0.6">{_escaped(aside, LINE_LIMIT)}</span>' for aside in asides
+    )
+    return f"<div><b>{_escaped(head, NAME_LIMIT)}</b> {_escaped(text, LINE_LIMIT)}{grey}</div>"
 
 
 def model_text(name: str, counts: Mapping[str, int]) -> str:
@@ -39,11 +49,16 @@ def model_html(
     if len(columns) > COLUMNS_SHOWN:
         rows.append((f"… {len(columns) - COLUMNS_SHOWN:,} more", ""))
     known = "; ".join(
-        f"{key}: {value}"
+        f"{key}: {shortened_digest(value)}"
         for key, value in provenance.items()
         if isinstance(value, str) and "\n" not in value
     )
     return _view("Model", name, [_counts(counts), known], ("column", "type"), rows)
+
+
+def shortened_digest(value: str) -> str:
+    """Return the first digits of a SHA-256; any other text as it is."""
+    return f"{value[:12]}…" if re.fullmatch("[0-9a-f]{64}", value) else value
 
 
 def trained_text(

@@ -7,7 +7,7 @@ A plug-in is one class that registers itself. One that a spec can set options of
     @dataclass(frozen=True, kw_only=True)
     class ExtraSpn(Options):
         '''One line that becomes its documentation.'''
-        beta: float = option(0.6, "probability that a column split fails", min=0, max=1)
+        beta: float = option(0.6, "probability that a random split fails", min=0, below=1)
 
 The built-in plug-ins of a kind are the modules of one package of spnc: a new file is found by
 being there. Plug-ins of other packages are found by their entry points, and a spec can name a

@@ -5,15 +5,33 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from spnc.diagnostics import InputError, Sink, Span, nearest
+from spnc.diagnostics import InputError, Sink, Span, nearest_file
 from spnc.registry.registries import ALL, raised
 from spnc.registry.suppliers import file_supplier, note_file
 
 _LOADED: dict[str, str] = {}  # the SHA-256 of every file that was imported, by its module's name
+_GIVEN: list[str] = []  # the files that the command line named with --plugin
+
+
+@contextmanager
+def given_on_the_command_line(names: Sequence[str]) -> Iterator[None]:
+    """Note, for the commands that users are advised to run, the plug-in files that were named."""
+    _GIVEN[:] = names
+    try:
+        yield
+    finally:
+        _GIVEN.clear()
+
+
+def given_files() -> tuple[str, ...]:
+    """Return the plug-in files that the command line named."""
+    return tuple(_GIVEN)
 
 
 def load_file(path: Path, span: Span, sink: Sink) -> None:
@@ -25,9 +43,8 @@ def load_file(path: Path, span: Span, sink: Sink) -> None:
         content = path.read_bytes()
     except OSError as error:
         reason = error.strerror or str(error)
-        others = [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
-        near = nearest(path.name, others)
-        help = f"did you mean `{near}`?" if near is not None else None
+        near = nearest_file(path)
+        help = f"did you mean `{near.name}`?" if near is not None else None
         sink.error("E139", f"cannot read the plug-in file `{path}`: {reason}", span, help=help)
         return
     module = _module_name(path)

@@ -6,7 +6,7 @@ that of spnc.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from spnc.diagnostics import Sink, Span
@@ -56,13 +56,24 @@ def report_absent_leaves(about: dict[str, Any], where: str, sink: Sink) -> bool:
 
     `about` is the description in the model's file, which may be damaged.
     """
-    absent = False
-    for name, supplier in _recorded_leaves(about).items():
-        if name not in LEAVES:
-            absent = True
-            message = f"this model has `{name}` leaves, which {supplier} provides"
-            sink.error("E141", message, where=where, help=_how_to_get(supplier))
-    return absent
+    recorded = _recorded_leaves(about)
+    absent = [name for name in dict.fromkeys([*recorded, *_leaves(about)]) if name not in LEAVES]
+    for name in absent:
+        message = f"this model has `{name}` leaves, which spnc does not know"
+        help = "install the package that provides them, or name their file with --plugin"
+        if name in recorded:
+            message = f"this model has `{name}` leaves, which {recorded[name]} provides"
+            help = _how_to_get(recorded[name])
+        sink.error("E141", message, where=where, help=help)
+    return bool(absent)
+
+
+def _leaves(about: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of a model's leaf distributions, as far as they are readable."""
+    leaves = about.get("leaves")
+    for entry in leaves if isinstance(leaves, list) else []:
+        if isinstance(entry, list) and entry and isinstance(entry[0], str):
+            yield entry[0]
 
 
 def _recorded_leaves(about: dict[str, Any]) -> dict[str, Supplier]:

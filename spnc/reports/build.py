@@ -43,6 +43,7 @@ def report(
     image: ImageSize = None,
     with_data: bool = True,
     backend: str = "auto",
+    allow_plugins: bool = False,
 ) -> Path:
     """Write one HTML page about a finished run and return its path. Raises `InputError`.
 
@@ -50,9 +51,17 @@ def report(
     the run folder. `image` is the shape of rows that are pictures, as (lines, columns) of pixels,
     or "none"; by default the names of the columns decide. With `with_data=False`, or where the
     data of the run cannot be read, the page leaves out the parts that need the data and says so.
+    `allow_plugins` permits importing the Python files that the run's spec names under `plugins`.
     """
     written = write_report(
-        run, out, Sink(), Observer(), image=image, with_data=with_data, backend=backend
+        run,
+        out,
+        Sink(),
+        Observer(),
+        image=image,
+        with_data=with_data,
+        backend=backend,
+        allow_plugins=allow_plugins,
     )
     return written.path
 
@@ -66,13 +75,14 @@ def write_report(
     image: ImageSize = None,
     with_data: bool = True,
     backend: str = "auto",
+    allow_plugins: bool = False,
 ) -> WrittenPage:
     """Do what `report` does; problems go to `sink`, progress to `observer`."""
     folder = RunFolder(Path(run), sink)
     path = folder.report if out is None else Path(out)
     _check_suffix(path, sink)
     chosen = _backend_named(backend, sink)
-    found = read_run(folder.path, sink, observer, with_data=with_data)
+    found = read_run(folder.path, sink, observer, with_data=with_data, allow_plugins=allow_plugins)
     shape = _shape(image, found.model, sink) if found is not None else None
     finished = sink.require(found)
     finished.model.backend = sink.require(chosen)
@@ -110,7 +120,8 @@ def _shape(image: ImageSize, model: Model, sink: Sink) -> Shape | None:
         return shape_of(model.columns)
     if image == "none":
         return None
-    if len(image) != 2 or not all(isinstance(side, int) for side in image):
+    is_pair = isinstance(image, tuple | list) and len(image) == 2
+    if not is_pair or not all(isinstance(side, int) for side in image):
         wanted = 'give (lines, columns), such as (28, 28), or "none"'
         sink.error("E604", f"`image` is {image!r}", help=wanted)
         return None

@@ -20,6 +20,7 @@ from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, listed, writing
 from spnc.model import Model
 from spnc.program.program import Parameters, Program
+from spnc.registry.files import given_files
 from spnc.runs.checkpoint import fingerprint, read_state, state_bytes
 from spnc.runs.interruption import Interrupted, termination_interrupts
 from spnc.runs.lock import lock_text
@@ -88,6 +89,24 @@ class RunFolder:
         """The state of training, while it runs."""
         return self.path / "checkpoint.safetensors"
 
+    def is_unfinished(self) -> bool:
+        """Return whether the folder holds a run that was interrupted."""
+        locked = self.lock.is_file() and not self.model.is_file()
+        return self.checkpoint.is_file() or self.search.is_file() or locked
+
+    def report_nothing_to_resume(self, what: str) -> None:
+        """Report that the folder has no interrupted run (E403)."""
+        finished = self.model.is_file()
+        self.sink.error(
+            "E403",
+            f"there is {what} to resume in `{self.path}`"
+            + ("; it is finished" if finished else ""),
+            where=str(self.path),
+            help="to train again, give --overwrite (in Python: overwrite=True) or another folder"
+            if finished
+            else "train without --resume (in Python: resume=False)",
+        )
+
     def resume_command(self) -> str:
         """Return the shell command that resumes what was interrupted here."""
         begun = shlex.quote(str(self.lock))
@@ -98,7 +117,9 @@ class RunFolder:
                 begun = ""
         locked = self.lock.read_text("utf-8") if self.lock.is_file() else ""
         allow = " --allow-plugins" if re.search(r"^plugins:", locked, re.MULTILINE) else ""
-        return f"spnc train {begun or '…'} --out {shlex.quote(str(self.path))} --resume{allow}"
+        plugins = "".join(f" --plugin {shlex.quote(file)}" for file in given_files())
+        out = shlex.quote(str(self.path))
+        return f"spnc{plugins} train {begun or '…'} --out {out} --resume{allow}"
 
     def keep(self, state: State) -> None:
         """Remember the state after an iteration; write it if the last checkpoint is old enough."""
@@ -166,18 +187,18 @@ class RunFolder:
     def saving_on_interruption(self) -> Iterator[None]:
         """Write a checkpoint when the training inside is interrupted, and raise `Interrupted`.
 
-        Where nothing could be saved, the plain KeyboardInterrupt goes on.
+        A run that was interrupted before its first iteration can be resumed from its lock file.
         """
         try:
             with termination_interrupts():
                 yield
         except KeyboardInterrupt:
-            if not self.write_checkpoint() or self.latest is None:
-                raise
-            done = self.latest.history[-1].iteration
-            raise self.interrupted(
-                f"interrupted after iteration {done}; saved in {self.checkpoint}"
-            ) from None
+            if self.latest is None:
+                raise self.interrupted("interrupted before the first iteration") from None
+            what = f"interrupted after iteration {self.latest.history[-1].iteration}"
+            saved = self.write_checkpoint()
+            what += f"; saved in {self.checkpoint}" if saved else "; it could not be saved"
+            raise self.interrupted(what) from None
 
     def interrupted(self, what: str) -> Interrupted:
         """Return the exception that says what an interruption left, and how to resume."""
@@ -215,13 +236,7 @@ class RunFolder:
         if not self.checkpoint.is_file():
             if searching or (self.lock.is_file() and not self.model.is_file()):
                 return None
-            done = "; it is finished" if self.model.is_file() else ""
-            sink.error(
-                "E403",
-                f"there is nothing to resume in `{self.path}`{done}",
-                where=str(self.path),
-                help="train without --resume",
-            )
+            self.report_nothing_to_resume("nothing")
             return None
         try:
             state = read_state(self.checkpoint, self._fingerprint, like)
@@ -271,9 +286,7 @@ def open_run(
             "E506",
             f"`{path}` is not empty" if path.is_dir() else f"`{path}` is not a folder",
             where=str(path),
-            help="choose another folder, or give --overwrite, or --resume to continue"
-            if path.is_dir()
-            else "give the name of a folder; it need not exist",
+            help=_how_to_use(path) if path.is_dir() else "give the name of a folder; it may be new",
         )
     sink.stop()
     inside = [f for f in sorted(files_of(recipe)) if path.resolve() in f.resolve().parents]
@@ -289,6 +302,14 @@ def open_run(
     return RunFolder(path, sink, resume)
 
 
+def _how_to_use(path: Path) -> str:
+    """Return what to do about a folder that is not empty."""
+    ways = ["choose another folder", "give --overwrite (in Python: overwrite=True)"]
+    if RunFolder(path, Sink()).is_unfinished():
+        ways.append("give --resume (in Python: resume=True) to continue the run in it")
+    return ", or ".join(ways)
+
+
 def default_folder(recipe: Recipe, *, resume: bool) -> Path:
     """Return `runs/NAME`, or the first of `runs/NAME-2`, `-3`, … that does not exist yet.
 
@@ -299,6 +320,6 @@ def default_folder(recipe: Recipe, *, resume: bool) -> Path:
     taken = list(takewhile(lambda path: path.exists(), candidates))
     if resume:
         runs = [RunFolder(path, Sink()) for path in taken]
-        begun = [r.path for r in runs if r.checkpoint.is_file() or r.search.is_file()]
+        begun = [r.path for r in runs if r.is_unfinished()]
         return begun[-1] if begun else Path("runs") / name
     return Path("runs") / (name if not taken else f"{name}-{len(taken) + 1}")

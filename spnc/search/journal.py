@@ -247,13 +247,7 @@ class SearchFolder(Journal):
     def _read(self, sink: Sink, reader: TryReader) -> Begun:
         file = self.run.search
         if not file.is_file():
-            done = "; it is finished" if self.run.model.is_file() else ""
-            sink.error(
-                "E403",
-                f"there is no search to resume in `{self.run.path}`{done}",
-                where=str(self.run.path),
-                help="train without --resume",
-            )
+            self.run.report_nothing_to_resume("no search")
             return Begun()
         try:
             about = json.loads(file.read_text("utf-8"))

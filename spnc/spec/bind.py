@@ -201,6 +201,8 @@ def _bind_choice(
             return _wrong_type(f"the name of {_a(registry.kind)}", named.value, sink)
     else:
         return _wrong_type(_a(registry.kind), tree, sink)
+    if name is None:
+        beside = (registry.key, *beside)  # which may be what a misspelt key was meant to be
     if name is None and default is None:
         sink.error(
             "E105",

@@ -71,14 +71,14 @@ def what_it_keeps_is_valid_and_no_worse(optimizer: Optimizer, seed: int) -> None
 
 
 def the_same_seed_gives_the_same_parameters(optimizer: Optimizer, seed: int) -> None:
-    """All randomness comes from `fit.seed`, and the global random numbers are left alone."""
+    """All randomness comes from `task.seed`, and the global random numbers are left alone."""
     before = global_random_state()
     one, two = (_fitted(_short(optimizer), _task(seed)) for _ in range(2))
     expect(_bits(one.parameters) == _bits(two.parameters), "two runs with one seed differ")
     expect(global_random_state() == before, "it used numpy's global random numbers")
 
 
-def a_cut_one_takes_at_most_so_many_steps(optimizer: Optimizer, seed: int) -> None:
+def a_cut_optimizer_takes_at_most_n_steps(optimizer: Optimizer, seed: int) -> None:
     """`cut(n)` ends after n iterations, or is None for an optimiser that cannot be cut."""
     for iterations in (0, 2):
         cut = optimizer.cut(iterations)
@@ -102,7 +102,7 @@ OPTIMIZER_PROMISES = tuple(
     for check in (
         what_it_keeps_is_valid_and_no_worse,
         the_same_seed_gives_the_same_parameters,
-        a_cut_one_takes_at_most_so_many_steps,
+        a_cut_optimizer_takes_at_most_n_steps,
         a_resumed_fit_ends_with_the_same_parameters,
     )
 )

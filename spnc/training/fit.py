@@ -1,4 +1,4 @@
-"""FitTask a program's parameters; where the recipe says so, prune the program and fit it again."""
+"""Fit a program's parameters; where the recipe says so, prune the program and fit it again."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ProgramFitter:
     def fit(
         self, program: Program, start: Parameters, resume: State | None
     ) -> FittedProgram | None:
-        """FitTask, prune and fit again. Return None if a problem was reported.
+        """Fit, prune and fit again. Return None if a problem was reported.
 
         `resume` is the state to continue from; it knows whether it is of the first or second fit.
         """

@@ -206,3 +206,16 @@ def test_results_have_short_views_in_notebooks(spec: Path) -> None:
         page = shown._repr_html_()
         assert "&lt;b&gt;small" in page
         assert len(page) < 2_000
+
+
+def test_an_interruption_before_the_first_iteration_says_how_to_resume(spec: Path) -> None:
+    class AtTraining(Observer):
+        def training(self, max_iterations: int | None) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(spnc.Interrupted, match="before the first iteration"):
+        spnc.train(spec, out=True, progress=AtTraining())
+    resumed = spnc.train(spec, out=True, resume=True)
+    assert resumed.run == Path("runs/small")
+    with pytest.raises(InputError, match=r"overwrite=True"):
+        spnc.train(spec, out="runs/small", resume=True)

@@ -189,12 +189,15 @@ def unknown_leaf(about, tensors) -> None:
         overlapping,
         same_names,
         other_root,
-        unknown_leaf,
     ],
     ids=lambda f: f.__name__,
 )
 def test_arrays_that_do_not_fit_together_are_refused(tmp_path: Path, change) -> None:
     assert refused(tampered(tmp_path, change)) == "E504"
+
+
+def test_leaves_that_nobody_provides_are_named(tmp_path: Path) -> None:
+    assert refused(tampered(tmp_path, unknown_leaf)) == "E141"
 
 
 def test_a_child_named_twice_and_a_node_outside_the_circuit_are_problems() -> None:

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.diagnostics import Sink, did_you_mean, writing
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model
-    from spnc.pipeline import compile_recipe, lower_graph
+    from spnc.pipeline import circuit_model, compile_recipe
     from spnc.spec.recipe import Recipe
 
     sink = Sink()
@@ -81,8 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             passes.run(graph, passes.BEFORE_TRAINING, dump)
     else:
         dump("forest", thing)
-        program, parameters = lower_graph(thing, dump)
-        model = Model(str(thing.graph.get("name", "circuit")), program, parameters)
+        model = circuit_model(thing, dump)
     if arguments.output is not None:
         with writing(arguments.output):
             model.save(arguments.output)

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from spnc.cli.arguments import add_json, add_quiet, command
+from spnc.cli.arguments import add_json, add_plugins, add_quiet, command
 
 
 def add(subparsers: Any) -> None:
@@ -37,6 +37,7 @@ def add(subparsers: Any) -> None:
         "--no-data", action="store_true", help="leave out the parts that need the data of the run"
     )
     parser.add_argument("--backend", metavar="NAME", default="auto", help="what computes")
+    add_plugins(parser)
     add_json(parser)
     add_quiet(parser)
 
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
             image=arguments.image,
             with_data=not arguments.no_data,
             backend=arguments.backend,
+            allow_plugins=arguments.allow_plugins,
         )
     complain(sink.diagnostics)
     if arguments.json:

@@ -73,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         "resume": arguments.resume,
         "overwrite": arguments.overwrite,
     }
+    if arguments.auto is not None and arguments.allow_plugins:
+        _no_plugins()
     try:
         with observing(arguments.quiet) as observer:
             if arguments.auto is None:
@@ -115,6 +117,22 @@ def _no_budget(arguments: argparse.Namespace) -> None:
             help="give a table with --auto, or set optimizer.max_iterations",
         )
         sink.stop()
+
+
+def _no_plugins() -> None:
+    """Refuse --allow-plugins with --auto, which reads no spec."""
+    from spnc.diagnostics import Sink, Source
+    from spnc.spec.override import COMMAND_LINE
+
+    sink = Sink()
+    line = Source(COMMAND_LINE, "--allow-plugins")
+    sink.error(
+        "E136",
+        "--allow-plugins is for specs, and --auto reads none",
+        line.span_at(0, len(line.text)),
+        help="name the file before the command: spnc --plugin FILE train --auto …",
+    )
+    sink.stop()
 
 
 def summary(trained: Trained) -> str:

@@ -32,7 +32,14 @@ class Run:
     no_data: str | None
 
 
-def read_run(path: Path, sink: Sink, observer: Observer, *, with_data: bool = True) -> Run | None:
+def read_run(
+    path: Path,
+    sink: Sink,
+    observer: Observer,
+    *,
+    with_data: bool = True,
+    allow_plugins: bool = False,
+) -> Run | None:
     """Return the run in a folder, or None after reporting why there is none (E603).
 
     Data that cannot be read is a warning (W601). Data that has changed since the run is an error
@@ -48,7 +55,7 @@ def read_run(path: Path, sink: Sink, observer: Observer, *, with_data: bool = Tr
     lock = read_source(folder.lock, sink)
     if metrics is None or history is None or model is None or lock is None:
         return None
-    recipe, dataset, trouble = _data(folder, observer, with_data=with_data)
+    recipe, dataset, trouble = _data(folder, observer, with_data, allow_plugins)
     wrong = [d for d in trouble if d.code == "E405"]
     if wrong:
         help = "restore the data, or give --no-data for a page without it"
@@ -66,7 +73,9 @@ def read_run(path: Path, sink: Sink, observer: Observer, *, with_data: bool = Tr
             "the page leaves out the sections that need the data of the run",
             where=str(folder.lock),
             notes=notes,
-            help="restore the data to where the lock file says, or give --no-data",
+            help="give --allow-plugins (in Python: allow_plugins=True), or --no-data"
+            if any(d.code == "E138" for d in trouble)
+            else "restore the data to where the lock file says, or give --no-data",
         )
     return Run(path, model, metrics, history, lock.text, recipe, dataset, no_data)
 
@@ -112,14 +121,14 @@ def metrics_of(folder: RunFolder, sink: Sink) -> Metrics | None:
 
 
 def _data(
-    folder: RunFolder, observer: Observer, *, with_data: bool
+    folder: RunFolder, observer: Observer, with_data: bool, allow_plugins: bool
 ) -> tuple[Recipe | None, Dataset | None, list[Diagnostic]]:
     """Return the recipe and its data, as far as they can be read, and the errors met.
 
     Nothing is downloaded. Warnings are dropped: training has already given them.
     """
     own = Sink()
-    recipe = read_recipe(folder.lock, own)
+    recipe = read_recipe(folder.lock, own, allow_plugins=allow_plugins)
     if recipe is None or not with_data:
         return recipe, None, [d for d in own.diagnostics if d.severity == "error"]
     dataset = prepare(recipe, own, observer, Purpose.REPORT)

@@ -120,6 +120,7 @@ def _finding(facts: Facts, second: int | None) -> str:
     if history.valid and optimizer.kept != "last":
         gap = train - history.valid[at]
         better = f"{number(gap)} nats better" if gap > 0 else "no better"
+        better += " than validation rows"
         more = f"training rows are {better}" + (" there" if kept < last else "")
         if kept < last and at == 0:
             said = f"Validation never improved on its start in {last:,} iterations; {more}"

@@ -70,7 +70,7 @@ def read_start(table: str, settings: Many[str], sink: Sink) -> Start | None:
     if recipe.plugins is not None:
         sink.error(
             "E136",
-            "`plugins` cannot be set: --auto has no spec that a file could lie beside",
+            "`plugins` cannot be set: it names files beside a spec, and --auto has none",
             recipe.span_of("plugins"),
             help="name the file before the command: spnc --plugin FILE train --auto …",
         )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spnc.common.views import model_html, model_text, trained_html, trained_text
+from spnc.common.views import line, model_html, model_text, trained_html, trained_text
 from spnc.common.wording import width
 
 COUNTS = {"columns": 8, "nodes": 1145, "edges": 1144, "layers": 1}
@@ -84,3 +87,21 @@ def test_names_are_escaped_and_views_stay_short(name: str) -> None:
 def test_a_name_that_just_fits_is_not_cut() -> None:
     assert "<b>Model " + "n" * 80 + "</b>" in model_html("n" * 80, COUNTS, [], {})
     assert "<b>Model " + "n" * 79 + "…</b>" in model_html("n" * 81, COUNTS, [], {})
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_text_gives_a_well_formed_line(head: str, text: str, aside: str) -> None:
+    html = line(head, text, aside)
+    ET.fromstring(html)
+    assert len(html) < LIMIT
+
+
+def test_a_line_has_its_parts_in_order() -> None:
+    texts = ET.fromstring(line("head", "a < b & c", "place", "advice")).itertext()
+    found = [text.strip() for text in texts if text.strip()]
+    assert found == ["head", "a < b & c", "place", "advice"]
+
+
+def test_a_digest_is_shown_by_its_first_digits() -> None:
+    html = model_html("m", COUNTS, [], {"data": "0123456789ab" + "c" * 52, "versions": "spnc 1"})
+    assert "data: 0123456789ab…; versions: spnc 1" in html
