@@ -221,6 +221,8 @@ def writing(path: str | Path) -> Iterator[None]:
     """Report a failure to write to `path` as wrong input (E120), not as a bug."""
     try:
         yield
+    except BrokenPipeError:  # the reader has gone, which is not a mistake
+        raise
     except OSError as error:
         sink = Sink()
         reason = error.strerror or str(error)

@@ -108,9 +108,12 @@ class Model:
         scores: dict[str, Score] = {}
         pieces: Iterable[tuple[str, Table]]
         if isinstance(source, str | Path):
+            what = f"`{source}`"
             pieces = stream_table(str(source), sink, columns=self.columns, progress=progress)
         else:
-            pieces = ((UNSPLIT, piece) for piece in Table(self._checked(source)).pieces())
+            what = "an array"
+            rows = Table(self._checked(source))
+            pieces = ((UNSPLIT, piece) for piece in (Table(rows.values[:0]), *rows.pieces()))
         seen = set()
         for name, piece in pieces:
             seen.add(name)
@@ -120,8 +123,7 @@ class Model:
                 scores[name] = scores.get(name, Score()) + found
         if split is not None and split not in seen and not sink.failed:
             hint = did_you_mean(split, seen)
-            what = source if isinstance(source, str | Path) else "the array"
-            sink.error("E318", f"`{what}` has no split `{split}`", help=hint)
+            sink.error("E318", f"{what} has no split `{split}`", help=hint)
         sink.stop()
         return scores
 

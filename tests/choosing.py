@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import spnc
+from spnc.common.observer import Observer
 from spnc.diagnostics import Sink
 from spnc.pipeline import Trained
 from spnc.runs.folder import RunFolder
@@ -35,6 +36,7 @@ def choose(
     given: list[str] | None = None,
     resuming: bool = False,
     began: float | None = None,
+    observer: Observer | None = None,
 ) -> Trained:
     sink = Sink()
     start = read_start(table, given or [], sink)
@@ -45,7 +47,7 @@ def choose(
         return auto(start, limit, sink)
     run = RunFolder(folder, sink, resuming)
     journal = SearchFolder(run, [], limit.used, partial(comment, start))
-    return auto(start, limit, sink, None, journal)
+    return auto(start, limit, sink, observer, journal)
 
 
 def made_again(run: Path) -> bytes:

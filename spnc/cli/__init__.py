@@ -67,7 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = top.parse_args(words)
     try:
         code = _run_with_plugins(arguments) if arguments.plugin else int(arguments.run(arguments))
-        sys.stdout.flush()  # here a broken pipe can still be handled
+        if sys.stdout is not None:  # it was closed
+            sys.stdout.flush()  # here a broken pipe can still be handled
         return code
     except InputError as error:
         complain(error.diagnostics)

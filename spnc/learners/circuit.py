@@ -18,7 +18,7 @@ from spnc.registry import LEARNERS, Options, option
 
 # Circuits that `verify` has read, for `learn` to take: a large file is read once.
 _VERIFIED: dict[tuple[Path, int, int], Graph] = {}
-_MOST_VERIFIED = 4
+_MOST_VERIFIED = 2  # graphs may be large
 
 
 @LEARNERS.register("circuit")
@@ -48,8 +48,8 @@ class Circuit(Options):
             return
         if dataset is not None:
             self.fits(graph, dataset.columns, sink)
-        while len(_VERIFIED) >= _MOST_VERIFIED:
-            _VERIFIED.pop(next(iter(_VERIFIED)))
+        for old in list(_VERIFIED)[: -(_MOST_VERIFIED - 1)]:
+            _VERIFIED.pop(old, None)
         _VERIFIED[self._stamp()] = graph
 
     def _stamp(self) -> tuple[Path, int, int]:

@@ -61,6 +61,11 @@ def loaded_files() -> set[str]:
     return {supplier.name for supplier in _FILES.values()}
 
 
+def loaded_suppliers() -> list[Supplier]:
+    """Return the plug-in files that were imported."""
+    return list(_FILES.values())
+
+
 def is_builtin(module: str) -> bool:
     """Whether a module is part of spnc."""
     return module == "spnc" or module.startswith("spnc.")

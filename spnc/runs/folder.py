@@ -115,7 +115,10 @@ class RunFolder:
                 begun = shlex.join(json.loads(self.search.read_text("utf-8"))["command"])
             except (OSError, LookupError, RecursionError, TypeError, ValueError):
                 begun = ""
-        locked = self.lock.read_text("utf-8") if self.lock.is_file() else ""
+        try:
+            locked = self.lock.read_text("utf-8", errors="replace")
+        except OSError:
+            locked = ""
         allow = " --allow-plugins" if re.search(r"^plugins:", locked, re.MULTILINE) else ""
         plugins = "".join(f" --plugin {shlex.quote(file)}" for file in given_files())
         out = shlex.quote(str(self.path))
@@ -155,7 +158,7 @@ class RunFolder:
         its first iteration.
         """
         self.attend(recipe, dataset, program, parameters)
-        state = self.read_checkpoint(parameters) if self.resuming else None
+        state = self.read_checkpoint(parameters, self.sink) if self.resuming else None
         self.sink.stop()
         with writing(self.path):
             self.clear(keep_checkpoint=state is not None)
@@ -215,7 +218,9 @@ class RunFolder:
             write_text(self.history, _history_text(history))
             self.checkpoint.unlink(missing_ok=True)
 
-    def read_checkpoint(self, like: Parameters, *, searching: bool = False) -> State | None:
+    def read_checkpoint(
+        self, like: Parameters, sink: Sink, *, searching: bool = False
+    ) -> State | None:
         """Return the state to continue from; `like` are the first parameters of the training.
 
         None after reporting why there is no state, or if training starts from the beginning: a run
@@ -224,7 +229,7 @@ class RunFolder:
         """
         from safetensors import SafetensorError
 
-        where, sink = str(self.checkpoint), self.sink
+        where = str(self.checkpoint)
         if not searching and self.search.is_file():
             sink.error(
                 "E403",

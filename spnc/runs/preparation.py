@@ -36,12 +36,15 @@ def prepare(
     Return None if the data cannot be had. `default_split` is for data without splits of its own.
     """
     observer = observer or Observer()
-    offline = purpose in (Purpose.CHECK, Purpose.REPORT)
-    if purpose is Purpose.TRAIN and (trouble := recipe.backend.why_not()) is not None:
+    trouble = recipe.backend.why_not() if purpose is Purpose.TRAIN else None
+    if trouble is not None:
         sink.diagnostics.append(trouble)
     observer.stage(Stage.DATA)
     dataset = None
-    if purpose is not Purpose.CHECK or is_available(recipe.data):
+    offline = purpose in (Purpose.CHECK, Purpose.REPORT)
+    # Nothing is downloaded for a run that cannot start.
+    only_local = purpose is Purpose.CHECK or trouble is not None
+    if not only_local or is_available(recipe.data):
         dataset = load(
             recipe.data,
             sink,

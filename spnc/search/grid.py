@@ -36,7 +36,7 @@ def search(
     begun = journal.open(recipe, dataset, sink, _GridReader(space))
     done = {outcome.number for outcome in begun.outcomes}
     todo = _side_by_side([(n, t) for n, t in enumerate(space.tries, 1) if n not in done])
-    cache = CompileCache(dataset, (one.recipe for _, one in todo))
+    cache = CompileCache(dataset, (one.recipe for _, one in todo), verified=True)
     trials = Trials(dataset, cache, journal, sink, observer)
     trials.take_up(begun)
     for number, one in todo:

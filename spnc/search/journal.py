@@ -73,9 +73,12 @@ class Journal:
     def planned(self, plan: Plan | None) -> None:
         """Note which try is about to begin; None if it is given up."""
 
-    def begin(self, compiled: Compiled) -> State | None:
-        """Note that a try begins its training. Return the state to continue from."""
-        del compiled
+    def begin(self, compiled: Compiled, sink: Sink) -> State | None:
+        """Note that a try begins its training. Return the state to continue from.
+
+        `sink` is the try's own: what is wrong with a checkpoint ends the try, not the search.
+        """
+        del compiled, sink
         return None
 
     def keep(self, state: State) -> None:
@@ -172,14 +175,16 @@ class SearchFolder(Journal):
         """Whether the folder holds something to resume."""
         return self.run.resuming or self._begin_with is None
 
-    def begin(self, compiled: Compiled) -> State | None:
+    def begin(self, compiled: Compiled, sink: Sink) -> State | None:
         """Create the folder with the first try: what cannot be compiled leaves nothing behind."""
         self._establish()
         self._write()
         start = compiled.parameters
         self.run.attend(compiled.recipe, compiled.dataset, compiled.program, start)
-        state = self.run.read_checkpoint(start, searching=True) if self.run.resuming else None
-        self.run.sink.stop()
+        state = None
+        if self.run.resuming:
+            state = self.run.read_checkpoint(start, sink, searching=True)
+            sink.stop()
         return state
 
     def keep(self, state: State) -> None:

@@ -77,7 +77,7 @@ class Trials:
 
         try:
             compiled = self.cache.compile(recipe, own, self.observer, deadline)
-            state = self.journal.begin(compiled) or resume
+            state = self.journal.begin(compiled, own) or resume
             found = fit(
                 compiled,
                 own,

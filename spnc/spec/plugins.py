@@ -7,7 +7,7 @@ from pathlib import Path
 from spnc.diagnostics import Sink
 from spnc.registry import fields_of
 from spnc.registry.files import is_loaded, load_file
-from spnc.registry.suppliers import file_supplier, installed_version, read_locked
+from spnc.registry.suppliers import installed_version, loaded_suppliers, read_locked
 from spnc.registry.usage import report_absent_suppliers
 from spnc.spec.recipe import Recipe
 from spnc.spec.tree import Mapping, Scalar, Sequence, Tree
@@ -51,17 +51,13 @@ def check_locked_plugins(recipe: Recipe, sink: Sink) -> None:
     lock = recipe.lock
     if lock is None or lock.plugins is None:
         return
-    now = {}
-    for text in recipe.plugins or ():
-        path = recipe.base(KEY) / fields_of(Recipe)[KEY].rule.file_name(text)
-        if path.is_file():
-            supplier = file_supplier(path, path.read_bytes())
-            now[supplier.name] = supplier.locked()
+    loaded = [supplier.locked() for supplier in loaded_suppliers()]
     notes = []
     for text in lock.plugins:
         locked = read_locked(text)
         if locked.is_file:
-            found = now.get(locked.name)
+            same_name = [other for other in loaded if read_locked(other).name == locked.name]
+            found: str | None = text if text in loaded else ", ".join(same_name)
         else:
             version = installed_version(locked.name)
             found = f"{locked.name} {version}" if version is not None else None

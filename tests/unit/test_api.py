@@ -13,7 +13,9 @@ import spnc
 from spnc.cli import main
 from spnc.common.observer import Observer, Stage
 from spnc.diagnostics import InputError
+from spnc.learners.circuit import Circuit
 from spnc.runs.metrics import Metrics
+from tests.choosing import choose
 
 SPEC = """
 model: small
@@ -219,3 +221,50 @@ def test_an_interruption_before_the_first_iteration_says_how_to_resume(spec: Pat
     assert resumed.run == Path("runs/small")
     with pytest.raises(InputError, match=r"overwrite=True"):
         spnc.train(spec, out="runs/small", resume=True)
+
+
+def test_no_rows_have_a_score_too(spec: Path) -> None:
+    model = spnc.train(spec, "optimizer.max_iterations=1").model
+    assert model.evaluate(np.empty((0, 8)))["all"].possible == 0.0
+    assert model.evaluate(np.empty((0, 8)), split="all")["all"].possible == 0.0
+
+
+def test_a_damaged_checkpoint_ends_a_try_of_auto_and_not_the_run(tmp_path: Path) -> None:
+    whole = choose(tmp_path / "whole", 6.0, 0.05)
+    assert len(whole.tries) > 1
+
+    class AfterSome(Observer):
+        def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
+            if number == 6:
+                raise KeyboardInterrupt
+
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        choose(run, 6.0, 0.05, observer=AfterSome())
+    (run / "checkpoint.safetensors").write_bytes(b"damaged")
+    found = choose(run, 6.0, 0.05, resuming=True)
+    assert (run / "model.spnc").is_file()
+    assert found.tries
+
+
+def test_a_flat_curve_can_be_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("flat.yaml").write_text("model: flat\ndata: builtin:asia\nforest: chow-liu\n")
+    spnc.train("flat.yaml", out="run")
+    assert spnc.report("run").is_file()
+
+
+def test_a_circuit_is_read_once_for_all_tries(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "circuit c\nvariables { a: binary, b: binary }\nx = a ~ bernoulli(0.5)\n"
+    Path("c.spn").write_text(f"{text}y = b ~ bernoulli(0.25)\ntop = x * y\n")
+    Path("rows.csv").write_text("a,b\n" + "0,1\n1,0\n1,1\n" * 20)
+    spec.write_text(
+        "model: m\ndata: {source: rows.csv, split: [0.6, 0.2, 0.2]}\n"
+        "forest: [{learner: circuit, file: c.spn}, {learner: chow-liu}]\n"
+        "residual: {strategy: greedy-bfs, ratio: {search: [0.1, 0.2, 0.3]}}\n"
+    )
+    reads: list[Any] = []
+    read = Circuit.read
+    monkeypatch.setattr(Circuit, "read", lambda self, sink: reads.append(1) or read(self, sink))
+    assert len(spnc.train(spec).tries) == 3
+    assert len(reads) == 1

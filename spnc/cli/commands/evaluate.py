@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     scores: dict[str, Score] = {}
     rows: dict[str, int] = {}
     # A progress display would be drawn over the rows.
-    quiet = arguments.quiet or (to_output and sys.stdout.isatty())
+    quiet = arguments.quiet or (to_output and sys.stdout is not None and sys.stdout.isatty())
     with ExitStack() as files, observing(quiet) as observer:
         observer.stage("evaluating")
         model.backend.prepare(model.program, observer.progress)
@@ -115,12 +115,15 @@ class _PerRow:
         lines = (f"{split},{row},{texts[i]}\n" for row, i in enumerate(which, rows_before + 1))
         head = [] if self._begun else ["split,row,log_likelihood\n"]
         self._begun = True
-        if self._name == STANDARD_OUTPUT:
-            sys.stdout.writelines(chain(head, lines))
-            return
         from spnc.common.atomic import replacing
         from spnc.diagnostics import writing
 
+        if self._name == STANDARD_OUTPUT:
+            if sys.stdout is not None:  # it was closed
+                with writing("standard output"):
+                    sys.stdout.writelines(chain(head, lines))
+                    sys.stdout.flush()
+            return
         with writing(self._name):
             if self._file is None:
                 self._file = self._files.enter_context(replacing(Path(self._name)))

@@ -71,7 +71,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 def decimals(values: Sequence[float]) -> int:
     """Return the number of decimals that tells neighbouring ticks apart."""
-    if len(values) < 2:
+    if len(values) < 2 or values[0] == values[1]:
         return 2
     return max(0, -math.floor(math.log10(abs(values[1] - values[0])) + 1e-9))
 
