@@ -9,7 +9,7 @@ at the commit before the change. All specs take about an hour and a half on two 
 (`--only 'specs/*.yaml'` takes minutes). An interrupted record continues where it stopped; an
 interrupted comparison starts again.
 
-Each spec has two spellings. Only the YAML one is trained: the tests show that both give the same
+Each spec has two notations. Only the YAML one is trained: the tests show that both give the same
 recipe.
 """
 

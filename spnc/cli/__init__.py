@@ -1,6 +1,8 @@
-"""The command line: arguments in, text out, exit codes. No other room prints.
+"""The command line: arguments in, text out, exit codes.
 
-Exit codes: 0 success, 1 the input is wrong, 2 wrong usage, 70 a bug in spnc, 130 interrupted.
+It is the only room that prints, apart from the progress display (`common/progress_display.py`).
+Exit codes: 0 success, 1 the input is wrong, 2 wrong usage, 70 a bug in spnc or in a plug-in,
+130 interrupted.
 `spnc` without a command, and `spnc data` or `spnc plot` without theirs, print help and succeed.
 """
 

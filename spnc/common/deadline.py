@@ -1,7 +1,8 @@
-"""Deadlines: work that cannot be cut short checks one now and then, and is given up after it.
+"""Deadlines for work that cannot be cut short.
 
-Structure learning is such work: half a structure is nothing that a recipe could repeat. Training is
-not: it can end after any iteration.
+Such work checks its deadline from time to time and is abandoned after it. Structure learning
+is such work: half a structure is nothing that a recipe could repeat. Training is not: it can end
+after any iteration.
 """
 
 from __future__ import annotations
@@ -11,18 +12,18 @@ from collections.abc import Callable
 
 
 class OutOfTimeError(Exception):
-    """The deadline is over."""
+    """The deadline has passed."""
 
 
 class Deadline:
-    """A moment after which work is to be given up; never, unless something else is said."""
+    """A time after which work is abandoned; by default there is none."""
 
     def __init__(self, left: Callable[[], float] = lambda: math.inf, reserve: float = 0.0) -> None:
         """`left` returns the seconds left of a budget, `reserve` of which are needed afterwards."""
         self._left, self._reserve = left, reserve
 
     def check(self) -> None:
-        """Raise `OutOfTimeError` if the deadline is over. Takes next to no time."""
+        """Raise `OutOfTimeError` if the deadline has passed. Takes next to no time."""
         if self._left() < self._reserve:
             raise OutOfTimeError
 

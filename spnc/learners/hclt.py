@@ -43,7 +43,7 @@ from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.learners import LearningTask
 from spnc.learners.support.random_start import (
     StartingLeaves,
-    random_rows,
+    drawn_rows,
     shared_out,
     starting_weights,
 )
@@ -85,7 +85,7 @@ class HiddenChowLiu(Options):
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""
         tree = self.tree(task)
-        picks = random_rows(task.table, self.states, task.rng)
+        picks = drawn_rows(task.table, self.states, task.rng)
         leaves = StartingLeaves(task, PULL)
         above, weights = self._shares(tree, task)
         origin, numbers = task.builder.origin, range(self.states)

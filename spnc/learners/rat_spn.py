@@ -26,7 +26,7 @@ from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.learners import LearningTask
 from spnc.learners.support.random_start import (
     StartingLeaves,
-    random_rows,
+    drawn_rows,
     shared_out,
     starting_weights,
 )
@@ -145,7 +145,7 @@ class _Circuit:
     def _inputs(self, region: Region, leaves: StartingLeaves, rows: Floats) -> int:
         """Add the inputs of a leaf region, each near a training row. Return the first."""
         origin, each = self.task.builder.origin, rows.tolist()
-        picks = random_rows(self.task.table, len(each), self.task.rng)
+        picks = drawn_rows(self.task.table, len(each), self.task.rng)
         begin = len(self.nodes)
         for v in region:
             made = zip(leaves.over(v, picks), each, strict=True)

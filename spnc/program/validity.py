@@ -73,7 +73,7 @@ def _shape_problems(program: Program) -> Iterator[str]:
 
 
 def _scope_problems(program: Program) -> Iterator[str]:
-    """Nodes that are not smooth, not decomposable or not below the root."""
+    """Nodes that are not complete, not decomposable or not below the root."""
     scope = program.scopes()
     for s in program.segments:
         children, starts = s.children.tolist(), s.starts.tolist()
@@ -96,7 +96,7 @@ def _scope_problems(program: Program) -> Iterator[str]:
 
 
 def _parameter_problems(program: Program, parameters: Parameters) -> Iterator[str]:
-    """Weights and leaf tables of the wrong shape, or that are no probabilities."""
+    """Weights and leaf tables of the wrong shape, or that are not probabilities."""
     weights = parameters.weights
     if weights.shape != (program.slots,) or weights.dtype != np.float64:
         yield f"{weights.shape} weights for {program.slots} slots"

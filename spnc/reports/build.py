@@ -22,7 +22,7 @@ from spnc.runs.folder import RunFolder
 
 SUFFIXES = (".html", ".htm")
 
-# Lines and columns of pixels; "none" for rows that are no pictures; None: decide by column names.
+# Lines and columns of pixels; "none" for rows that are not pictures; None: decide by column names.
 ImageSize = tuple[int, int] | Literal["none"] | None
 
 

@@ -39,7 +39,7 @@ class Outcome:
         return max(0.0, self.setup - self.structure)
 
     def better_than(self, other: Outcome | None) -> bool:
-        """Return whether this try is better on the validation rows; of equals, the earlier is."""
+        """Return whether this try is better on the validation rows; ties go to the earlier."""
         return other is None or (self.valid.rank, -self.number) > (other.valid.rank, -other.number)
 
     def metrics(self) -> TryMetrics:

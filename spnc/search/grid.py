@@ -26,7 +26,7 @@ from spnc.spec.space import Space, Try, short_names
 def search(
     recipe: Recipe, sink: Sink, observer: Observer | None = None, journal: Journal | None = None
 ) -> Trained:
-    """Return the best of all tries on the validation rows; of equals, the earliest."""
+    """Return the best of all tries on the validation rows; ties go to the earliest."""
     space = sink.require(recipe.space)
     observer, journal = observer or Observer(), journal or Journal()
     began = time.monotonic()

@@ -58,7 +58,7 @@ class Begun:
 
 
 class Journal:
-    """Keeps nothing, and knows of nothing finished; what tries are told to keep is lost."""
+    """A journal that stores nothing; the base of `SearchFolder`."""
 
     trying: int = 0  # the number of the present or the last try; 0 before the first
 
@@ -91,7 +91,7 @@ class Journal:
         """Note that all tries are over; `trained` is the chosen one."""
 
     def seconds(self) -> float | None:
-        """Return the seconds spent up to now, interrupted runs included; None if nobody counts."""
+        """Return the seconds spent up to now, with interrupted runs; None without a time budget."""
         return None
 
 
@@ -135,7 +135,7 @@ class SearchFolder(Journal):
         return self.spent() if self.spent is not None else None
 
     def open(self, recipe: Recipe, dataset: Dataset, sink: Sink, reader: TryReader) -> Begun:
-        """Return what the folder holds, if the tries are resumed; stop if it is of other tries."""
+        """Return what a resumed folder holds; stop if it belongs to another search."""
         sha = hashlib.sha256(dataset.digest.encode())
         sha.update(recipe_text(recipe).encode())
         self._fingerprint = sha.hexdigest()
@@ -188,7 +188,7 @@ class SearchFolder(Journal):
         return state
 
     def keep(self, state: State) -> None:
-        """Write a checkpoint of the present try now and then, and the time spent."""
+        """Write a checkpoint every `CHECKPOINT_SECONDS`, and the time spent."""
         self.run.keep(state)
         if self.spent is not None and time.monotonic() - self._beat_at >= BEAT_SECONDS:
             self._write()

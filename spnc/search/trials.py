@@ -175,7 +175,7 @@ class _Pace:
 
 
 def best_of(outcomes: list[Outcome]) -> Outcome | None:
-    """Return the best on the validation rows; of equals, the earliest."""
+    """Return the best on the validation rows; ties go to the earliest."""
     return next((o for o in outcomes if all(not p.better_than(o) for p in outcomes)), None)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from spnc.common.wording import with_article
 from spnc.diagnostics import InputError, Sink, Span, did_you_mean, nearest
 from spnc.registry import Field, Options, Registry, Rule, fields_of, optional_type
 from spnc.spec.override import from_command_line
@@ -198,9 +199,9 @@ def _bind_choice(
         if named is not None and isinstance(named.value, Scalar):
             name = named.value
         elif named is not None:
-            return _wrong_type(f"the name of {_a(registry.kind)}", named.value, sink)
+            return _wrong_type(f"the name of {with_article(registry.kind)}", named.value, sink)
     else:
-        return _wrong_type(_a(registry.kind), tree, sink)
+        return _wrong_type(with_article(registry.kind), tree, sink)
     if name is None:
         beside = (registry.key, *beside)  # which may be what a misspelt key was meant to be
     if name is None and default is None:
@@ -208,7 +209,7 @@ def _bind_choice(
             "E105",
             f"`{registry.key}` is missing",
             at,
-            help=f"it names {_a(registry.kind)}: {', '.join(registry)}",
+            help=f"it names {with_article(registry.kind)}: {', '.join(registry)}",
         )
         return FAILED
     try:
@@ -305,10 +306,6 @@ def _convert_tuple(kinds: tuple[Any, ...], rule: Rule, tree: Tree, sink: Sink) -
         place = item.head.span if isinstance(item, Mapping) and item.head else item.span
         values.append(_convert(kind, rule, item, place, sink))
     return FAILED if any(v is FAILED for v in values) else tuple(values)
-
-
-def _a(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def _expected(kind: Any) -> str:

@@ -1,4 +1,4 @@
-"""The comments of a spec, in either spelling, by line."""
+"""The comments of a spec, in either notation, by line."""
 
 from __future__ import annotations
 

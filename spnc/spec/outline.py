@@ -1,4 +1,4 @@
-"""The options of a recipe that are to be written out, whatever the spelling."""
+"""The options of a recipe that are to be written out, whatever the notation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a spec, in either spelling, into a `Recipe`."""
+"""Reading a spec, in either notation, into a `Recipe`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_recipe(
 def recipe_from(
     source: Source, sink: Sink, settings: Sequence[str] = (), *, allow_plugins: bool = False
 ) -> Recipe | None:
-    """The recipe in a text; the suffix of its name tells the spelling."""
+    """The recipe in a text; the suffix of its name tells the notation."""
     kind = kind_of(Path(source.name), source.text, sink)
     tree: Tree | None = None
     if kind == "yaml":

@@ -1,4 +1,4 @@
-"""The syntax tree of a spec, the same for both spellings.
+"""The syntax tree of a spec, the same for both notations.
 
 Every value and every key knows its span. `Mapping.head` is the name in front of the brackets of
 a call, `em(max_iterations = 5)`; in YAML the same name stands under a key inside the mapping.

@@ -16,7 +16,13 @@ from spnc.backends.cupy.engine import CupyEngine, chunk_rows
 from spnc.backends.cupy.inverse import LIST, MOST_LISTS, dealt, inverse, list_numbers
 from spnc.backends.cupy.launches import Limits, cell_work
 from spnc.backends.cupy.sweep import Batch
-from spnc.backends.cupy.tables import Chunks, least_room_bytes, room, room_bytes, tables
+from spnc.backends.cupy.tables import (
+    Chunks,
+    least_workspace_bytes,
+    tables,
+    workspace,
+    workspace_bytes,
+)
 from spnc.data.dataset import Column, Table
 from spnc.diagnostics import InputError
 from spnc.graph.nodes import Builder, Graph
@@ -113,7 +119,7 @@ def test_neither_chunks_nor_the_form_of_launches_change_a_bit(way: str, precisio
     graph = hidden_tree(columns, 4, 5)
     table = Table(random_rows(5, tuple(columns), 900, 0.0)).distinct()
     engine, parameters, batch = loaded(graph, table, way, precision=precision)
-    little = room_bytes(batch.layout, 64, engine.real) / 1e6
+    little = workspace_bytes(batch.layout, 64, engine.real) / 1e6
     found = []
     for own, memory in ((way, None), (STEP_BY_STEP[way], None), (way, little)):
         engine, parameters, batch = loaded(graph, table, own, precision=precision, memory_mb=memory)
@@ -137,13 +143,13 @@ def test_chunks_are_as_large_as_the_memory_allows(precision: str) -> None:
 
     def needed(size: int) -> int:
         arrays = tables(layout, Chunks(layout.rows, size), batch.weights)
-        own = sum(count * kind.itemsize for count, kind in room(layout, size, real).values())
+        own = sum(count * kind.itemsize for count, kind in workspace(layout, size, real).values())
         return own + arrays["feed_list_starts"].nbytes
 
     needs = {size: needed(size) for size in range(32, 3_008 + 1, 32)}
     least = min(needs.values())
     assert least < needs[32]
-    assert least == least_room_bytes(layout, real)
+    assert least == least_workspace_bytes(layout, real)
     for memory in np.linspace(least, max(needs.values()), 50):
         fitting = [size for size, need in needs.items() if need <= memory]
         assert chunk_rows(layout, real, memory) == max(fitting)
@@ -225,7 +231,7 @@ def test_the_model_of_cost_says_what_the_host_counts(
         assert host.flops.total() == work.operations
     arrays = len(batch.tables) + 10  # each is rounded up to 512 bytes
     kept = table_bytes(batch.layout, batch.chunks, batch.weights)
-    assert host.peak == pytest.approx(kept + expected.room, abs=512 * arrays)
+    assert host.peak == pytest.approx(kept + expected.workspace, abs=512 * arrays)
 
 
 @every_machine

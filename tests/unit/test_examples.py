@@ -20,7 +20,7 @@ PRINTS = {
     "distance_to_the_truth": "nats from the truth",
     "graph_by_hand": "P(rain | wet) = 0.3913",
     "keep_a_run": "the lock file reproduces the run: True",
-    "spellings": "read back, it is the same recipe: True",
+    "notations": "read back, it is the same recipe: True",
     "train_and_load": "the loaded model agrees to the last bit: True",
 }
 GUIDE = ROOT / "docs/guide.md"

@@ -24,10 +24,10 @@ from spnc.backends.cupy.tables import (
     LANES,
     Chunks,
     chunk_sizes,
-    least_room_bytes,
+    least_workspace_bytes,
     list_bytes,
-    room_bytes,
     tables,
+    workspace_bytes,
 )
 from spnc.backends.planning.edge_lists import EdgeLists
 from spnc.backends.planning.program_index import ProgramIndex, shuffled
@@ -60,7 +60,7 @@ class Work(NamedTuple):
 class Cost:
     """The cost of a program over a table on a device, without the tables that the device keeps."""
 
-    room: int  # bytes of working memory: for a pass, and for the lists of the chunks
+    workspace: int  # bytes of working memory: for a pass, and for the lists of the chunks
     values: Work  # a pass for log-likelihoods
     counts: Work  # a pass of EM
 
@@ -78,8 +78,8 @@ def estimate(program: Program, table: Table) -> dict[str, Any]:
         own = cost(layout, chunks, real)
         found[name] = {
             "table_bytes": kept,
-            "room_bytes": own.room,
-            "least_room_bytes": least_room_bytes(layout, real),
+            "room_bytes": own.workspace,
+            "least_room_bytes": least_workspace_bytes(layout, real),
             "log_likelihood": own.values.as_json(),
             "em": own.counts.as_json(),
         }
@@ -108,7 +108,7 @@ def cost(
     counts.forward()
     counts.backward()
     return Cost(
-        room_bytes(layout, chunks.size, real),
+        workspace_bytes(layout, chunks.size, real),
         values.work(),
         counts.work(),
     )

@@ -11,7 +11,13 @@ from spnc.backends.cupy.device import Device
 from spnc.backends.cupy.launches import DEFAULT_LIMITS, cell_launches
 from spnc.backends.cupy.layout import Layout, make_layout
 from spnc.backends.cupy.sweep import Batch, Sweep
-from spnc.backends.cupy.tables import Chunks, chunk_sizes, least_room_bytes, room_bytes, tables
+from spnc.backends.cupy.tables import (
+    Chunks,
+    chunk_sizes,
+    least_workspace_bytes,
+    tables,
+    workspace_bytes,
+)
 from spnc.backends.numba.backend import NumbaBackend
 from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.planning.program_index import ProgramIndex, leaf_probabilities, shuffled
@@ -122,6 +128,6 @@ class CupyEngine:
 def chunk_rows(layout: Layout, real: np.dtype[np.generic], memory: float) -> int:
     """Return how many rows at once fit into this many bytes; raise E706 if none do."""
     for size in chunk_sizes(layout):
-        if room_bytes(layout, size, real) <= memory:
+        if workspace_bytes(layout, size, real) <= memory:
             return size
-    raise trouble.no_room(least_room_bytes(layout, real), memory)
+    raise trouble.no_room(least_workspace_bytes(layout, real), memory)

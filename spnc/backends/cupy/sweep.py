@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spnc.backends.cupy.device import BLOCK, Device
 from spnc.backends.cupy.launches import Launch, Limits, flow_launches, row_launches
 from spnc.backends.cupy.layout import Layout
-from spnc.backends.cupy.tables import LANES, Chunks, room
+from spnc.backends.cupy.tables import LANES, Chunks, workspace
 from spnc.common.arrays import Floats
 from spnc.program.program import Parameters
 
@@ -44,7 +44,7 @@ class Sweep:
         self.arrays = dict(batch.tables)
         adding_up = ("fed", "lanes")
         flowing_only = ("flows", "totals", *adding_up)
-        for name, (count, kind) in room(self.layout, batch.chunks.size, real).items():
+        for name, (count, kind) in workspace(self.layout, batch.chunks.size, real).items():
             if name in ("weights", "probabilities") or (name in flowing_only and not flowing):
                 continue
             make = device.zeros if name in adding_up else device.empty

@@ -1,4 +1,4 @@
-"""The arrays that a device keeps for a layout, and the working memory ("room") of a pass.
+"""The arrays that a device keeps for a layout, and the workspace of a pass.
 
 The values of cells come first, one cell after another; those of row nodes follow, each with space
 for the rows of a chunk. The size of a chunk is a multiple of the number of lanes, so that sums
@@ -20,7 +20,7 @@ from spnc.common.arrays import Floats, Ints
 LANES = 32  # threads of a warp; see circuit.cuh
 LARGEST_CHUNK = 65_536  # rows within a chunk are numbered by 16 bits
 Arrays = dict[str, NDArray[np.generic]]
-Room = dict[str, tuple[int, np.dtype[np.generic]]]  # by array: its length and type
+Workspace = dict[str, tuple[int, np.dtype[np.generic]]]  # by array: its length and type
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def chunk_sizes(layout: Layout) -> range:
     return range(min(rounded(layout.rows), LARGEST_CHUNK), 0, -LANES)
 
 
-def room(layout: Layout, chunk: int, real: np.dtype[np.generic]) -> Room:
+def workspace(layout: Layout, chunk: int, real: np.dtype[np.generic]) -> Workspace:
     """Return the arrays of working memory for a pass of EM, beside the tables."""
     double = np.dtype(np.float64)
     values = layout.entries + layout.row_nodes * chunk
@@ -100,15 +100,15 @@ def room(layout: Layout, chunk: int, real: np.dtype[np.generic]) -> Room:
     }
 
 
-def room_bytes(layout: Layout, chunk: int, real: np.dtype[np.generic]) -> int:
+def workspace_bytes(layout: Layout, chunk: int, real: np.dtype[np.generic]) -> int:
     """Return the bytes that depend on the size of chunks: working memory, and the chunks' lists."""
-    own = sum(count * kind.itemsize for count, kind in room(layout, chunk, real).values())
+    own = sum(count * kind.itemsize for count, kind in workspace(layout, chunk, real).values())
     return own + list_bytes(layout, Chunks(layout.rows, chunk))
 
 
-def least_room_bytes(layout: Layout, real: np.dtype[np.generic]) -> int:
-    """Return the least `room_bytes` of any size: smaller chunks are more, each with its lists."""
-    return min(room_bytes(layout, chunk, real) for chunk in chunk_sizes(layout))
+def least_workspace_bytes(layout: Layout, real: np.dtype[np.generic]) -> int:
+    """Return the least `workspace_bytes` of any chunk size: every further chunk needs its lists."""
+    return min(workspace_bytes(layout, chunk, real) for chunk in chunk_sizes(layout))
 
 
 def list_bytes(layout: Layout, chunks: Chunks) -> int:

@@ -18,7 +18,8 @@ from spnc.data.dataset import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 
-TRAINING_PASSES = 50  # passes that share the cost of planning a table for training, about
+# Passes over a table that share the cost of planning it for training: an assumption, not measured.
+TRAINING_PASSES = 50
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from spnc.backends.planning.kinds import LEAF, PRODUCT, SUM
 from spnc.backends.planning.program_index import Codes, ProgramIndex
-from spnc.backends.planning.projections import MAX_PROJECTIONS, pack, project, representatives
+from spnc.backends.planning.projections import MAX_PROJECTIONS, first_rows, pack, project
 from spnc.common.arrays import Ints
 
 ROWS = 0  # the domain of whole rows
@@ -89,7 +89,7 @@ class Planner:
                 count = project(self.codes, self.states, columns, self.all_rows, limit, ids)
             found.append(len(self.domains) if count >= 0 else ROWS)
             if count >= 0:
-                rows = representatives(ids, count, self.all_rows)
+                rows = first_rows(ids, count, self.all_rows)
                 self.domains.append(Domain(columns, rows, count))
         return found
 
@@ -102,7 +102,7 @@ class Planner:
             ids = np.empty(len(rows), dtype=np.uint16)
             count = project(self.codes, self.states, columns, rows, GROUP_LIMIT, ids)
             found = self._groups[key] = (len(self.domains), len(self.maps))
-            self.domains.append(Domain(columns, representatives(ids, count, rows), count))
+            self.domains.append(Domain(columns, first_rows(ids, count, rows), count))
             self.maps.append(ids)
         return found
 

@@ -56,7 +56,7 @@ def project(codes, states, columns, rows, limit, ids):
 
 
 @kernel
-def representatives(ids, count, rows):
+def first_rows(ids, count, rows):
     """Return the first of `rows` with each number."""
     found = np.empty(count, dtype=np.uint32)
     known = 0

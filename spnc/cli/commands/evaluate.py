@@ -22,7 +22,7 @@ def add(subparsers: Any) -> None:
         subparsers,
         "eval",
         run,
-        "average log-likelihood of data under a model",
+        "compute the average log-likelihood of data under a model",
         examples=(
             "spnc eval runs/quickstart/model.spnc builtin:digits",
             "spnc eval runs/quickstart/model.spnc builtin:digits --per-row -",

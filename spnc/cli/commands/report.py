@@ -36,7 +36,9 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--no-data", action="store_true", help="leave out the parts that need the data of the run"
     )
-    parser.add_argument("--backend", metavar="NAME", default="auto", help="what computes")
+    parser.add_argument(
+        "--backend", metavar="NAME", default="auto", help="the backend (default: auto)"
+    )
     add_plugins(parser)
     add_json(parser)
     add_quiet(parser)

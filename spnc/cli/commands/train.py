@@ -50,7 +50,9 @@ def add(subparsers: Any) -> None:
         "--overwrite", action="store_true", help="replace the files of an earlier run in --out"
     )
     parser.add_argument(
-        "--resume", action="store_true", help="go on from the checkpoint in --out, to the same bits"
+        "--resume",
+        action="store_true",
+        help="continue from the checkpoint in --out, to the same bits",
     )
     add_settings(parser)
     add_plugins(parser)

@@ -20,7 +20,7 @@ from spnc.learners.support.leaf_fit import Indices, leaf_class
 from spnc.leaves import Distribution, smoothing
 
 
-def random_rows(table: Table, count: int, rng: np.random.Generator) -> Indices:
+def drawn_rows(table: Table, count: int, rng: np.random.Generator) -> Indices:
     """Draw training rows with replacement, with probabilities proportional to their weights."""
     ends = np.cumsum(table.weights)
     picked = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")

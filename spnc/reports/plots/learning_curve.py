@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from spnc.reports.plots.style import COLOURS, GREY, clipped, house_style, image, number
+from spnc.common.wording import clipped
+from spnc.reports.plots.style import COLOURS, GREY, house_style, image, number
 from spnc.runs.history import History
 
 EARLY = 0.1  # share of a curve, at its start, that may lie below the visible range

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from spnc.common.arrays import Floats
-from spnc.reports.plots.style import AMOUNT, FAINT, clipped, house_style, image, number
+from spnc.common.wording import clipped
+from spnc.reports.plots.style import AMOUNT, FAINT, house_style, image, number
 
 NAMED = 40  # columns; with more, there is no room for their names
 PER_LINE = 3  # models side by side

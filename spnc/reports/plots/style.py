@@ -66,8 +66,3 @@ def image(figure: Figure, suffix: str) -> bytes:
 def number(value: float, form: str) -> str:
     """Return a number as text, with the minus sign that the axes use."""
     return format(value, form).replace("-", "\N{MINUS SIGN}")
-
-
-def clipped(name: str, limit: int) -> str:
-    """Return a name, cut to at most `limit` characters."""
-    return name if len(name) <= limit else name[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"

@@ -49,7 +49,7 @@ class Board:
 
     @property
     def best(self) -> FinishedTry | None:
-        """The best try so far; of equals the earliest."""
+        """The best try so far; ties go to the earliest."""
         return best_of(self.tried)
 
     @property

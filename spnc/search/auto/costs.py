@@ -26,6 +26,11 @@ GROWTH = 0.9
 OVERHEAD_EDGES = 5_000.0  # fixed cost of a pass, in edges
 RECENT = 4  # tries that say how fast a family is
 CAUTION = 1.2  # factor on estimated times in plans
+# Rules of thumb; no measurement of them is recorded.
+LEAST_ITERATIONS = 5.0  # a try has to have time for this many iterations, or
+LEAST_SHARE = 0.4  # for this share of those expected, whichever is more
+WRAP_UP_LEAST = 0.4  # seconds that any model takes from the last iteration to the written file
+LOWERING_AGAIN = 0.6  # time to lower the trained circuit, as a share of the first lowering
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Estimate:
     @property
     def least(self) -> float:
         """The least time that makes it worth beginning: training can be cut, but not everywhere."""
-        worth_while = min(self.iterations, max(5.0, 0.4 * self.iterations))
+        worth_while = min(self.iterations, max(LEAST_ITERATIONS, LEAST_SHARE * self.iterations))
         return CAUTION * (self.setup + self.pace * worth_while) + self.wrap_up
 
 
@@ -96,7 +101,8 @@ class Costs:
         `lowering` is what lowering took before training: finishing lowers the circuit once more,
         and the test rows need a plan as the others did.
         """
-        return 0.4 + max(0.6 * lowering, edges * (FINISH_GUESS + PACE_GUESS * self.test_rows))
+        finishing = edges * (FINISH_GUESS + PACE_GUESS * self.test_rows)
+        return WRAP_UP_LEAST + max(LOWERING_AGAIN * lowering, finishing)
 
     def wrap_up_of(self, outcome: Outcome) -> float:
         """Return the wrap-up seconds of a finished try."""

@@ -16,8 +16,13 @@ from spnc.search.auto.proposal import level
 from spnc.search.auto.stage_clock import StageClock
 from spnc.training import Record
 
-FEWEST = 8  # iterations before a try may be left
-WINDOW = 6  # iterations that a slope is measured over, at least; or the last quarter
+# Rules of thumb; no measurement of them is recorded.
+FEWEST = 8  # iterations before a try may be left; of a short try, a third of those expected
+FEWEST_PART = 3
+WINDOW = 6  # iterations that a slope is measured over, at least; of a short try, a fifth
+WINDOW_PART = 5
+HISTORY_PART = 4  # after many iterations, a slope is measured over the last quarter
+SLOW_ITERATION = 1.5  # how long the next iteration may take, in multiples of the average
 STEP_SHARE = 0.02  # gain of a next step, as a share of all that was gained over the first try
 STEP_COST = 2.0  # and its cost, in multiples of what this try has cost
 
@@ -40,8 +45,8 @@ class LeavingRule:
         Where few `iterations` are expected, because each does the work of many, the rule waits for
         fewer of them. With many `edges`, more time is reserved for writing the model.
         """
-        self._fewest = min(FEWEST, max(2, iterations // 3))
-        self._window = min(WINDOW, max(1, iterations // 5))
+        self._fewest = min(FEWEST, max(2, iterations // FEWEST_PART))
+        self._window = min(WINDOW, max(1, iterations // WINDOW_PART))
         self._budget, self._stages, self._rate = budget, stages, rate
         best = board.best
         self._best = best.outcome if best is not None and not goes_on else None
@@ -60,7 +65,7 @@ class LeavingRule:
             self._reserve = max(self._reserve, own)
         began, skipped = self._first
         pace = (now - began) / (iteration - skipped) if iteration > skipped else 0.0
-        if now + 1.5 * pace + self._reserve >= self._budget.seconds:
+        if now + SLOW_ITERATION * pace + self._reserve >= self._budget.seconds:
             return True
         if iteration - skipped < self._fewest:
             return False
@@ -84,7 +89,7 @@ class LeavingRule:
 
 def last_slope(history: Sequence[Record], pace: float, window: int = WINDOW) -> float:
     """Return by how many nats per second the best validation score rose lately."""
-    window = max(window, len(history) // 4)
+    window = max(window, len(history) // HISTORY_PART)
     if pace <= 0.0 or len(history) <= window:
         return 0.0
     risen = _best_valid(history) - _best_valid(history[:-window])

@@ -24,6 +24,9 @@ from spnc.search.trials import Trials, best_text
 from spnc.spec.recipe import Recipe
 
 MOST_TRIES = 1_000
+# Rules of thumb; no measurement of them is recorded.
+SCORED_ROWS = 3  # rows that are only scored are taken to cost as much as one row to train on
+SLOPE_PART = 6  # the final slope of a try is measured over the last sixth of its iterations
 
 
 def auto(
@@ -60,7 +63,7 @@ class _Loop:
     def __init__(self, start: Start, budget: Budget, trials: Trials, stages: StageClock) -> None:
         self.start, self.budget, self.trials, self.stages = start, budget, trials, stages
         tables = trials.dataset.distinct
-        looked_at = tables["train"].rows + tables["valid"].rows // 3
+        looked_at = tables["train"].rows + tables["valid"].rows // SCORED_ROWS
         in_the_end = sum(tables[name].rows for name in tables if name not in ("train", "valid"))
         costs = Costs(looked_at, in_the_end)
         self.board = Board(start.recipe, trials.dataset, budget.seconds, costs, budget.clock)
@@ -171,7 +174,7 @@ class _Loop:
             board.can_go_on = self.trials.state is not None
             board.slope = 0.0
             if trained is not None:
-                window = 1 + outcome.iterations // 6
+                window = 1 + outcome.iterations // SLOPE_PART
                 board.slope = last_slope(trained.fitted.history, outcome.pace, window)
 
 

@@ -1,4 +1,4 @@
-"""One thing to try, and what came of it."""
+"""Proposals, and tries that have finished."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class ProposalReader:
 
 
 def best_of(tries: Iterable[FinishedTry]) -> FinishedTry | None:
-    """Return the best on the validation rows; of equals the earliest."""
+    """Return the best on the validation rows; ties go to the earliest."""
     found: FinishedTry | None = None
     for each in tries:
         if found is None or each.outcome.better_than(found.outcome):

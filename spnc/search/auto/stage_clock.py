@@ -1,4 +1,4 @@
-"""A stop watch for the stages of a try."""
+"""A stopwatch for the stages of a try."""
 
 from __future__ import annotations
 

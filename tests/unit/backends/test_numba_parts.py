@@ -24,7 +24,7 @@ from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.planning.compiling import CompileCounter
 from spnc.backends.planning.kinds import SUM
 from spnc.backends.planning.program_index import ProgramIndex
-from spnc.backends.planning.projections import pack, project, representatives
+from spnc.backends.planning.projections import first_rows, pack, project
 from spnc.common.threads import shares, thread_count
 from spnc.data.dataset import Column, Table
 from spnc.graph.nodes import Builder
@@ -55,7 +55,7 @@ def test_projections_are_numbered_by_first_appearance(seed: int, data: st.DataOb
     ids = np.empty(len(rows), dtype=np.uint16)
     assert project(codes, states, columns, rows, len(rows), ids) == len(expected)
     assert ids.tolist() == [expected[key] for key in keys]
-    first = representatives(ids, len(expected), rows)
+    first = first_rows(ids, len(expected), rows)
     assert [tuple(codes[columns, r].tolist()) for r in first] == list(expected)
     if len(expected) > 1:
         assert project(codes, states, columns, rows, len(expected) - 1, ids) == -1

@@ -1,4 +1,4 @@
-"""Converting specs between their spellings loses nothing: not a value, not a comment."""
+"""Converting specs between their notations loses nothing: not a value, not a comment."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def label(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)
-def test_the_other_spelling_and_back_is_the_same_recipe(path: Path) -> None:
+def test_the_other_notation_and_back_is_the_same_recipe(path: Path) -> None:
     own = "yaml" if path.suffix == ".yaml" else "dsl"
     other = "dsl" if own == "yaml" else "yaml"
     text = path.read_text("utf-8")
@@ -170,7 +170,7 @@ def test_a_comment_stays_above_its_option() -> None:
     assert "# why\nsmoothing: 0.2\n" in write(read(text, "dsl"), "yaml")
 
 
-def test_the_command_writes_the_other_spelling(
+def test_the_command_writes_the_other_notation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     quickstart = SPECS / "quickstart.yaml"

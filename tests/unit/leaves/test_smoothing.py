@@ -1,4 +1,4 @@
-"""The prior: one number or two, in both spellings, in learners and in training."""
+"""The prior: one number or two, in both notations, in learners and in training."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_a_changed_file_is_imported_again_and_reported(folder: Path) -> None:
     assert LEARNERS["my-tree"].changed
 
 
-def test_both_spellings_name_plug_ins(folder: Path) -> None:
+def test_both_notations_name_plug_ins(folder: Path) -> None:
     texts = {
         "specs/s.yaml": SPEC.replace("[my_tree]", "[my_tree, ./my_tree.py]"),
         "specs/s.spn": "model m\nplugins [my_tree, ./my_tree.py]\ndata rows.csv\n"

@@ -185,7 +185,7 @@ def test_a_forest_is_copied_for_other_links_and_not_in_a_plain_run(
     found = spnc.train(spec, [*one, "residual={search: [none, odd-one]}"])
     assert (len(grown), len(copied)) == (2, 1)
     assert [t.valid for t in found.tries] == [plain.scores["valid"]] * 2
-    assert [t.chosen for t in found.tries] == [True, False]  # of equals, the earlier
+    assert [t.chosen for t in found.tries] == [True, False]  # ties go to the earlier
 
 
 def test_the_test_rows_are_scored_once(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,7 +176,7 @@ def test_values_that_only_together_are_wrong_are_named(monkeypatch: pytest.Monke
 
 # ---- written back --------------------------------------------------------------------------
 
-SPELLINGS = [
+NOTATIONS = [
     "smoothing: {search: [0.1, 1.0e-9, 2]}",
     "seed: {search: [0, 1]}\nsearch: {tries: 1, seed: 3}",
     "residual: {search: [none]}",
@@ -200,8 +200,8 @@ FORESTS = [
     "[{search: [{learner: extra-spn, beta: 0.5}, {learner: extra-spn}]}, {learner: extra-spn}]",
     "[{learner: circuit, file: {search: ['a b.spn', c.spn]}}]",
 ]
-TEXTS = [f"{HEAD}forest: {FORESTS[0]}\n{rest}\n" for rest in SPELLINGS]
-TEXTS += [f"{HEAD}forest: {forest}\n{SPELLINGS[1]}\n" for forest in FORESTS]
+TEXTS = [f"{HEAD}forest: {FORESTS[0]}\n{rest}\n" for rest in NOTATIONS]
+TEXTS += [f"{HEAD}forest: {forest}\n{NOTATIONS[1]}\n" for forest in FORESTS]
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["given", "full"])
@@ -222,7 +222,7 @@ def test_comments_stay_with_a_search() -> None:
     assert "smoothing: {search: [0.1, 1]}  # small\n" in written
 
 
-def test_a_sample_is_the_same_in_every_spelling() -> None:
+def test_a_sample_is_the_same_in_every_notation() -> None:
     text = HEAD + (
         "search: {tries: 3}\nseed: {search: [1, 2, 3, 4]}\nsmoothing: {search: [3, 2, 1]}\n"
         "optimizer: {patience: {search: [1, 2]}, max_iterations: {search: [5, 6]}}\n"

@@ -1,4 +1,4 @@
-"""The zoo of specs: every one says the same in both spellings, compiles, and trains."""
+"""The zoo of specs: every one says the same in both notations, compiles, and trains."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def test_the_zoo_is_large_enough_to_be_one() -> None:
     assert len(PAPER) >= 18
 
 
-def test_every_recipe_has_both_spellings() -> None:
+def test_every_recipe_has_both_notations() -> None:
     language = [p for p in SPECS.rglob("*.spn") if not opens_circuit(p.read_text("utf-8"))]
     assert sorted(p.relative_to(SPECS).with_suffix("").as_posix() for p in language) == RECIPES
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_both_spellings_are_the_same_recipe(name: str) -> None:
+def test_both_notations_are_the_same_recipe(name: str) -> None:
     assert recipe_of(spec(name, ".yaml")) == recipe_of(spec(name, ".spn"))
 
 

@@ -9,7 +9,7 @@ from spnc.learners.extra_spn import ExtraSpn
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import FAMILIES, Options
 from spnc.search.auto.board import Board
-from spnc.search.auto.families.hidden_chow_liu import forests
+from spnc.search.auto.families.hclt import forests
 from spnc.search.auto.proposal import Proposal
 from spnc.spec.recipe import Component
 from spnc.training.optimizers.em import Em

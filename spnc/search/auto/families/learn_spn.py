@@ -13,7 +13,7 @@ from spnc.learners.learn_spn import LearnSpn
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import FAMILIES, Options
 from spnc.search.auto.board import Board, ladder
-from spnc.search.auto.families.hidden_chow_liu import forests
+from spnc.search.auto.families.hclt import forests
 from spnc.search.auto.proposal import Proposal, best_of
 from spnc.spec.recipe import Component
 from spnc.training.optimizers.em import Em

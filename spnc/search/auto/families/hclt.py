@@ -1,7 +1,7 @@
 """Forests of hidden Chow-Liu trees: the best components known.
 
 1. A scout: a small forest for a dozen iterations, which tells how fast things go here.
-2. A forest that fits: as many states as so many rows can tell apart, and as many trees, up to ten,
+2. A forest that fits: as many states as the rows can tell apart, and as many trees, up to ten,
    as a part of the time allows. A large forest is better than a small one after the same time:
    on Audio, ten trees with twelve states reach -39.57 on the validation rows in 9 seconds and
    -39.39 in 14, four trees with eight states -39.61 in 9 seconds and -39.45 in 33.
@@ -171,7 +171,7 @@ def _tree_of(recipe: Recipe) -> HiddenChowLiu:
     return learner
 
 
-def edges_of(columns: int, count: int, states: int) -> float:
+def estimated_edges(columns: int, count: int, states: int) -> float:
     """Return roughly how many edges a forest of hidden Chow-Liu trees has."""
     return count * columns * (states * states + 1.5 * states)
 
@@ -183,7 +183,7 @@ def _proposal(
     count = recipe.forest[0].count
     # Every tree counts pairs of columns, as the first try did.
     structure = board.tried[0].outcome.structure * count if axis == "scout" else 0.0
-    edges = edges_of(board.columns, count, learner.states)
+    edges = estimated_edges(board.columns, count, learner.states)
     return Proposal(recipe, what, axis, gain, edges, iterations, structure, family=NAME)
 
 

@@ -1,4 +1,4 @@
-"""Convert a spec between its two spellings, and a circuit between text, JSON and networkx.
+"""Convert a spec between its two notations, and a circuit between text, JSON and networkx.
 
 A spec in YAML and in the language is the same recipe, comments included. A circuit gives the same
 log-likelihoods as text, as node-link JSON and as a networkx graph. On the command line,
