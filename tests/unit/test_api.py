@@ -16,6 +16,7 @@ from spnc.diagnostics import InputError
 from spnc.learners.circuit import Circuit
 from spnc.runs.metrics import Metrics
 from tests.choosing import choose
+from tests.interrupting import InterruptsAt, interrupted
 
 SPEC = """
 model: small
@@ -32,17 +33,6 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "small.yaml"
     path.write_text(SPEC)
     return path
-
-
-class InterruptsAt(Observer):
-    """Interrupts training as Ctrl-C would, after an iteration."""
-
-    def __init__(self, iteration: int) -> None:
-        self._at = iteration
-
-    def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
-        if number == self._at:
-            raise KeyboardInterrupt
 
 
 def test_a_run_folder_from_python_is_that_of_the_command_line(spec: Path) -> None:
@@ -211,12 +201,7 @@ def test_results_have_short_views_in_notebooks(spec: Path) -> None:
 
 
 def test_an_interruption_before_the_first_iteration_says_how_to_resume(spec: Path) -> None:
-    class AtTraining(Observer):
-        def training(self, max_iterations: int | None) -> None:
-            raise KeyboardInterrupt
-
-    with pytest.raises(spnc.Interrupted, match="before the first iteration"):
-        spnc.train(spec, out=True, progress=AtTraining())
+    assert "before the first iteration" in interrupted(spec, at=None)
     resumed = spnc.train(spec, out=True, resume=True)
     assert resumed.run == Path("runs/small")
     with pytest.raises(InputError, match=r"overwrite=True"):
@@ -233,14 +218,9 @@ def test_a_damaged_checkpoint_ends_a_try_of_auto_and_not_the_run(tmp_path: Path)
     whole = choose(tmp_path / "whole", 6.0, 0.05)
     assert len(whole.tries) > 1
 
-    class AfterSome(Observer):
-        def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
-            if number == 6:
-                raise KeyboardInterrupt
-
     run = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        choose(run, 6.0, 0.05, observer=AfterSome())
+        choose(run, 6.0, 0.05, observer=InterruptsAt(6))
     (run / "checkpoint.safetensors").write_bytes(b"damaged")
     found = choose(run, 6.0, 0.05, resuming=True)
     assert (run / "model.spnc").is_file()

@@ -10,8 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +17,7 @@ import pytest
 
 import spnc
 from spnc.cli import main
-from spnc.runs.folder import RunFolder
-from spnc.training import State
+from tests.interrupting import interrupted
 from tests.places import ROOT
 
 
@@ -37,19 +34,6 @@ seed: 3
 """
     (tmp_path / "small.yaml").write_text(text)
     return "small.yaml"
-
-
-@contextmanager
-def interrupted_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every training is interrupted after its first iteration."""
-
-    def interrupt(self: RunFolder, state: State) -> None:
-        self.latest = state
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "keep", interrupt)
-        yield
 
 
 def test_a_run_folder_holds_model_metrics_history_and_lock(spec: str, capsys) -> None:
@@ -123,29 +107,18 @@ def test_a_run_is_never_overwritten_unasked(spec: str, capsys) -> None:
     assert sorted(p.name for p in Path("runs").iterdir()) == ["small", "small-2"]
 
 
-def test_an_interrupted_run_is_resumed_to_the_same_bits(spec: str, monkeypatch, capsys) -> None:
+def test_an_interrupted_run_is_resumed_to_the_same_bits(spec: str) -> None:
     assert main(["train", spec, "--out", "whole"]) == 0
-    keep = RunFolder.keep
-
-    def interrupt(self: RunFolder, state) -> None:
-        keep(self, state)
-        if len(state.history) == 5:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(RunFolder, "keep", interrupt)
-    assert main(["train", spec, "--out", "cut"]) == 130
-    assert "--resume" in capsys.readouterr().err
+    assert "--resume" in interrupted(spec, at=4, out="cut")
     assert Path("cut/checkpoint.safetensors").is_file()
     assert not Path("cut/model.spnc").exists()
-    monkeypatch.setattr(RunFolder, "keep", keep)
     assert main(["train", spec, "--out", "cut", "--resume"]) == 0
     assert not Path("cut/checkpoint.safetensors").exists()
     assert Path("cut/model.spnc").read_bytes() == Path("whole/model.spnc").read_bytes()
 
 
-def test_a_checkpoint_of_another_recipe_is_refused(spec: str, monkeypatch, capsys) -> None:
-    with interrupted_at_once(monkeypatch):
-        assert main(["train", spec, "--out", "cut"]) == 130
+def test_a_checkpoint_of_another_recipe_is_refused(spec: str, capsys) -> None:
+    interrupted(spec, out="cut")
     assert main(["train", spec, "--out", "cut", "--resume", "--seed", "8"]) == 1
     assert "another recipe" in capsys.readouterr().err
     assert main(["train", spec, "--out", "cut", "--resume", "--set", "smoothing=0.2"]) == 1
@@ -186,14 +159,11 @@ def lose_history(about: dict, tensors: dict) -> None:
     [forget_fingerprint, shorten_weights, halve_precision, lose_best, write_words, lose_history],
     ids=lambda f: f.__name__,
 )
-def test_a_damaged_checkpoint_is_refused_without_a_traceback(
-    spec: str, monkeypatch, capsys, damage
-) -> None:
+def test_a_damaged_checkpoint_is_refused_without_a_traceback(spec: str, capsys, damage) -> None:
     from safetensors import safe_open
     from safetensors.numpy import save_file
 
-    with interrupted_at_once(monkeypatch):
-        assert main(["train", spec, "--out", "cut"]) == 130
+    interrupted(spec, out="cut")
     file_name = "cut/checkpoint.safetensors"
     with safe_open(file_name, framework="numpy") as file:
         about = json.loads(file.metadata()["spnc-checkpoint"])
@@ -223,46 +193,30 @@ def test_checkpoints_are_written_while_training_and_their_failure_is_no_disaster
     assert "No space left on device" in shown
 
 
-def test_an_overwritten_run_keeps_nothing_of_the_old_one(spec: str, monkeypatch) -> None:
+def test_an_overwritten_run_keeps_nothing_of_the_old_one(spec: str) -> None:
     assert main(["train", spec, "--out", "run"]) == 0
-
-    with interrupted_at_once(monkeypatch):
-        assert main(["train", spec, "--out", "run", "--overwrite", "--seed", "5"]) == 130
+    interrupted(spec, "seed=5", out="run", overwrite=True)
     names = sorted(p.name for p in Path("run").iterdir())
     assert names == ["checkpoint.safetensors", "recipe.lock.yaml"]
 
 
-def test_an_old_checkpoint_is_gone_before_a_new_run_begins(spec: str, monkeypatch) -> None:
+def test_an_old_checkpoint_is_gone_before_a_new_run_begins(spec: str) -> None:
     """Killed before its first iteration, the new run must not find the old one's checkpoint."""
-    with interrupted_at_once(monkeypatch):
-        assert main(["train", spec, "--out", "run"]) == 130
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            "spnc.training.optimizers.em.Em.fit",
-            lambda *_: (_ for _ in ()).throw(KeyboardInterrupt),
-        )
-        assert main(["train", spec, "--out", "run", "--overwrite", "--seed", "5"]) == 130
+    interrupted(spec, out="run")
+    interrupted(spec, "seed=5", at=None, out="run", overwrite=True)
     assert [p.name for p in Path("run").iterdir()] == ["recipe.lock.yaml"]
     assert main(["train", spec, "--out", "run", "--resume", "--seed", "5"]) == 0
 
 
-def test_the_command_that_is_suggested_after_an_interrupt_goes_on(
-    spec: str, monkeypatch, capsys
-) -> None:
-    with interrupted_at_once(monkeypatch):
-        assert main(["train", spec, "--seed", "11", "--set", "smoothing=0.3"]) == 130
-    suggestion = capsys.readouterr().err.split("continue with: spnc ")[1]
+def test_the_command_that_is_suggested_after_an_interrupt_goes_on(spec: str) -> None:
+    suggestion = interrupted(spec, ["seed=11", "smoothing=0.3"]).split("continue with: spnc ")[1]
     assert main(shlex.split(suggestion)) == 0
     assert Path("runs/small/model.spnc").is_file()
 
 
-def test_resuming_without_a_folder_takes_the_latest_that_was_broken_off(
-    spec: str, monkeypatch
-) -> None:
+def test_resuming_without_a_folder_takes_the_latest_that_was_broken_off(spec: str) -> None:
     assert main(["train", spec]) == 0
-
-    with interrupted_at_once(monkeypatch):
-        assert main(["train", spec]) == 130
+    interrupted(spec)
     assert main(["train", spec, "--resume"]) == 0
     assert Path("runs/small-2/model.spnc").is_file()
 

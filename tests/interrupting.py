@@ -1,0 +1,35 @@
+"""Trainings that are interrupted as Ctrl-C would, at a chosen moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spnc
+from spnc.common.observer import Observer
+
+
+class InterruptsAt(Observer):
+    """Interrupts training after an iteration; with None, as it begins."""
+
+    def __init__(self, iteration: int | None = 0) -> None:
+        self._at = iteration
+
+    def training(self, max_iterations: int | None) -> None:
+        if self._at is None:
+            raise KeyboardInterrupt
+
+    def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
+        if number == self._at:
+            raise KeyboardInterrupt
+
+
+def interrupted(
+    spec: str | Path, settings: Any = (), *, at: int | None = 0, out: Any = True, **more: Any
+) -> str:
+    """Train a spec into a folder, interrupt it, and return what the user is told."""
+    with pytest.raises(spnc.Interrupted) as caught:
+        spnc.train(spec, settings, out=out, progress=InterruptsAt(at), **more)
+    return str(caught.value)
