@@ -84,7 +84,7 @@ def test_lock_file_and_model_say_what_they_need(trained: Path, tmp_path: Path) -
 def test_its_family_is_tried_by_auto(site: Path, tmp_path: Path) -> None:
     """By the number of tries and not by the clock, so that a busy machine does not matter."""
     rows = str(PACKAGE / "counts.csv")
-    command = ["train", "--auto", rows, "--budget", "5min", "-o", "run", "--quiet"]
+    command = ["train", "--auto", rows, "--budget", "1min", "-o", "run", "--quiet"]
     code = (
         "import sys, spnc.cli, spnc.search.auto.loop\n"
         "spnc.search.auto.loop.MOST_TRIES = 6\n"

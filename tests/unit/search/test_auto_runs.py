@@ -239,7 +239,7 @@ def test_where_a_tree_is_too_large_independent_columns_come_first(tmp_path: Path
     rng = np.random.default_rng(2)
     rows = np.vstack([np.full((1, 47), 255), rng.integers(0, 256, (120, 47))])
     np.save(tmp_path / "pixels.npy", rows.astype(np.int16))
-    found = choose(tmp_path / "run", 4.0, 0.05, table=str(tmp_path / "pixels.npy"))
+    found = choose(tmp_path / "run", 0.5, 0.05, table=str(tmp_path / "pixels.npy"))
     assert found.tries[0].values["change"] == "independent columns"
     assert found.tries[0].edges == 47
     assert made_again(tmp_path / "run") == (tmp_path / "run" / "model.spnc").read_bytes()
