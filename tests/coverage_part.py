@@ -2,8 +2,8 @@
 
     pytest --cov -p tests.coverage_part
 
-Tracing slows Python code down by half before Python 3.12. These tests run every command and train
-every kind of spec in little time, so they reach most lines; all other tests run untraced.
+Tracing slows Python code down by half before Python 3.12. These tests run every command and many
+kinds of specs in little time, so they reach most lines; all other tests run untraced.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 
 from tests.places import ROOT
 
-PART = ("golden", "unit/cli", "unit/common", "unit/data", "unit/runs", "unit/spec")
+PART = ("golden", "unit/common")
 FOLDERS = tuple(ROOT / "tests" / name for name in PART)
 
 
