@@ -29,6 +29,7 @@ _OPTIONS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
 class Tab:

@@ -1,90 +1,16 @@
-"""The page about a run in a real browser: interaction, accessibility, sizes, print."""
+"""The page about a run in a real browser: sorting, colours, interactive charts."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from spnc.cli import main
-from tests.browser import BROWSER, WHY_NOT, Tab, browser
+from tests.browser import BACKGROUND, BROWSER, WHY_NOT, Tab
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
-
-SPEC = """
-model: digits
-data: {source: builtin:digits, split: [0.7, 0.15, 0.15]}
-forest:
-  - {learner: extra-spn, count: 2, min_instances: 400, beta: {search: [0.3, 0.6]}}
-optimizer: {max_iterations: 12}
-backend: numpy
-"""
-ASIA = """
-model: asia
-data: {source: builtin:asia, split: [0.7, 0.15, 0.15]}
-forest:
-  - {learner: extra-spn, count: 2, min_instances: 300}
-optimizer: {max_iterations: 4}
-backend: numpy
-"""
-# Long names, with and without blanks, and a search over six options: tables that are too wide.
-LONG_NAMES = [
-    f"average monthly household expenditure, category {i}"
-    if i % 2
-    else f"questionnaire_response_item_without_any_blank_{'x' * 40}_{i}"
-    for i in range(20)
-]
-WIDE = """
-model: wide
-data: {source: rows.csv, split: [0.6, 0.2, 0.2], header: yes}
-forest:
-  - learner: extra-spn
-    count: 2
-    min_instances: {search: [100, 200]}
-    beta: {search: [0.4, 0.6]}
-    when_both_fail: {search: [retry, factorise]}
-optimizer: {max_iterations: {search: [2, 3]}, patience: {search: [2, 3]}}
-seed: {search: [0, 1, 2]}
-search: {tries: 16}
-backend: numpy
-"""
-
-
-def wide_rows() -> str:
-    """A table whose columns have long names, as CSV."""
-    cells = np.random.default_rng(0).integers(0, 2, size=(150, len(LONG_NAMES)))
-    head = ",".join(f'"{name}"' for name in LONG_NAMES)
-    return "\n".join([head, *(",".join(map(str, row)) for row in cells.tolist())]) + "\n"
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("pages")
-    (folder / "rows.csv").write_text(wide_rows())
-    found = {}
-    for name, spec in (("digits", SPEC), ("asia", ASIA), ("wide", WIDE)):
-        (folder / f"{name}.yaml").write_text(spec)
-        run = folder / name
-        assert main(["train", str(folder / f"{name}.yaml"), "--out", str(run), "--quiet"]) == 0
-        assert main(["report", str(run), "--quiet", "--backend", "numpy"]) == 0
-        found[name] = run / "report.html"
-    return found
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with browser(tmp_path_factory.mktemp("profile")) as found:
-        yield found
-
-
-@pytest.fixture
-def page(tab: Tab, pages: dict[str, Path]) -> Tab:
-    tab.open(pages["digits"])
-    return tab
 
 
 @pytest.mark.parametrize("name", ["digits", "asia"])
@@ -165,8 +91,6 @@ def test_heads_can_be_reached_and_pressed_by_keyboard(page: Tab) -> None:
 
 
 # ---- colours -------------------------------------------------------------------------------------
-
-BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
 def test_the_page_follows_the_system_until_the_button_is_pressed(
@@ -366,115 +290,3 @@ def test_what_is_under_the_mouse_is_told(page: Tab) -> None:
     tip = "document.querySelector('.tip')"
     assert not page.ask(f"{tip}.hidden")
     assert re.match(r"layer 1: leaves ", page.ask(f"{tip}.textContent"))
-
-
-# ---- sizes, paper, and no script -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("width", [320, 390, 768, 1280, 2200])
-@pytest.mark.parametrize("name", ["digits", "asia", "wide"])
-def test_the_page_never_scrolls_sideways(
-    tab: Tab, pages: dict[str, Path], name: str, width: int
-) -> None:
-    tab.open(pages[name], width=width)
-    assert tab.ask("document.documentElement.scrollWidth") <= width
-    assert tab.ask("[...document.querySelectorAll('h2')].every(h => h.checkVisibility())")
-
-
-# Find everything that a reader cannot see: outside of frames, elements that reach beyond the
-# window; inside a frame, cells that stay outside when it is scrolled to the end; text that is wider
-# than its cell.
-CUT_OFF = """
-(() => {
-  const bad = [];
-  const say = (what, e) => bad.push(`${what}: ${e.tagName} ${e.textContent.slice(0, 40)}`);
-  for (const e of document.querySelectorAll('body *:not(.skip)')) {
-    const { right, left, width } = e.getBoundingClientRect();
-    if (!width || !e.checkVisibility() || e.closest('.frame > *, svg > *')) continue;
-    if (right > innerWidth + 1 || left < -1) say('beyond the window', e);
-  }
-  for (const frame of document.querySelectorAll('.frame')) {
-    const inside = frame.getBoundingClientRect();
-    const caption = frame.querySelector('caption span').getBoundingClientRect();
-    if (caption.right > inside.right) say('caption', frame);
-    frame.scrollLeft = frame.scrollWidth;
-    for (const row of frame.querySelectorAll('tr')) {
-      const last = row.cells[row.cells.length - 1].getBoundingClientRect();
-      if (last.right > inside.right + 1) say('beyond its frame', row);
-    }
-    const name = frame.querySelector('tbody th').getBoundingClientRect();  // stays where it is
-    const wide = frame.classList.contains('wide');
-    if (wide && name.width > 0.6 * inside.width) say('names leave no room', frame);
-    frame.scrollLeft = 0;
-    if (frame.scrollWidth > frame.clientWidth && frame.tabIndex < 0) say('no keyboard', frame);
-    for (const cell of frame.querySelectorAll('th, td')) {
-      if (cell.scrollWidth > cell.clientWidth + 1) say('beyond its cell', cell);
-    }
-  }
-  return bad;
-})()
-"""
-
-
-@pytest.mark.parametrize("width", [360, 768, 1200, 1439, 1440, 1920])
-def test_wide_tables_scroll_in_their_frames_and_nothing_is_cut_off(
-    tab: Tab, pages: dict[str, Path], width: int
-) -> None:
-    tab.open(pages["wide"], width=width)
-    tab.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
-    tab.picture(pages["wide"].with_suffix(".png"))  # forces a frame to be drawn
-    assert tab.ask(CUT_OFF) == []
-    assert tab.ask("document.documentElement.scrollWidth") <= width
-    scrolls = "[...document.querySelectorAll('.frame.wide')].map(f => f.closest('section').id)"
-    assert "samples" in tab.ask(scrolls)
-    if width >= 1200:
-        assert "tries" not in tab.ask(scrolls)
-
-
-def test_without_script_everything_is_there_and_nothing_that_does_nothing(
-    tab: Tab, pages: dict[str, Path]
-) -> None:
-    tab.open(pages["digits"], script=False)
-    # Expressions can still be evaluated, although the page may not run scripts.
-    seen = "[...document.querySelectorAll('%s')].filter(e => e.checkVisibility()).length"
-    for what, least in (("section", 9), ("section svg", 80), ("tbody tr", 60), (".curve", 2)):
-        assert tab.ask(seen % what) >= least, what
-    assert tab.ask(seen % "button") == 0
-    assert tab.ask(seen % ".hint") == 0
-    assert tab.troubles() == []
-
-
-def test_on_paper_tables_are_whole_and_buttons_are_gone(page: Tab) -> None:
-    assert page.paper().startswith(b"%PDF")
-    page.prefer("dark")
-    features = [{"name": "prefers-color-scheme", "value": "dark"}]
-    page.send("Emulation.setEmulatedMedia", media="print", features=features)
-    try:
-        seen = "[...document.querySelectorAll('%s')].filter(e => e.checkVisibility()).length"
-        for what in ("nav", ".theme", ".copy", ".hint"):
-            assert page.ask(seen % what) == 0, what
-        assert page.ask(BACKGROUND) == "rgb(255, 255, 255)"
-        frames = "[...document.querySelectorAll('.frame')]"
-        assert page.ask(f"{frames}.every(f => f.scrollHeight <= f.clientHeight + 2)")
-        assert page.ask(seen % "section svg") > 80
-    finally:
-        page.send("Emulation.setEmulatedMedia", media="", features=[])
-
-
-def test_on_paper_wide_tables_fit_the_sheet(tab: Tab, pages: dict[str, Path]) -> None:
-    sheet = 680  # pixels: the width of A4 in CSS, without the margins that the style sets
-    tab.open(pages["wide"], width=sheet)
-    tab.send("Emulation.setEmulatedMedia", media="print", features=[])
-    try:
-        tables = "[...document.querySelectorAll('table')].map(t => t.getBoundingClientRect().right)"
-        assert max(tab.ask(tables)) <= sheet + 1
-    finally:
-        tab.send("Emulation.setEmulatedMedia", media="", features=[])
-
-
-def test_everything_that_can_be_pressed_or_reached_has_a_name(page: Tab) -> None:
-    nameless = """
-    [...document.querySelectorAll('button, a, [tabindex], summary')]
-      .filter(e => !(e.getAttribute('aria-label') || e.textContent).trim()).length
-    """
-    assert page.ask(nameless) == 0
