@@ -250,7 +250,7 @@ def test_the_tree_comes_later_if_there_is_time_for_it(tmp_path: Path) -> None:
     first = rng.integers(0, 60, 400)
     rows = np.column_stack([first, (first + rng.integers(0, 2, 400)) % 60, *([first] * 4)])
     np.save(tmp_path / "rows.npy", rows.astype(np.int16))
-    found = choose(None, 4.0, 0.001, table=str(tmp_path / "rows.npy"))
+    found = choose(None, 4.0, 0.003, table=str(tmp_path / "rows.npy"))
     changes = [t.values["change"] for t in found.tries]
     assert changes[0] == "independent columns"
     assert changes.count("a tree") == 1
