@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from spnc.spec.relocate import relocated
 from spnc.spec.write_yaml import write_yaml
 
 
+@cache
 def versions() -> str:
     """Return what the bits of a result depend on besides spec, data and seed."""
     python = ".".join(platform.python_version_tuple()[:2])

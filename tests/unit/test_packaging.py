@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -98,11 +99,9 @@ def test_the_sdist_holds_every_tracked_file(sdist: Path) -> None:
 
 def test_tests_run_from_the_sdist(sdist: Path) -> None:
     """Import every test module; run cheap tests that read README, docs and recorded results."""
-    pytest_there = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
-    collected = run(*pytest_there, "--collect-only", cwd=sdist, path=sdist)
-    assert "tests/unit/test_packaging.py" in collected
-    cheap = ("tests/unit/benchmarks/test_best_benchmark.py", "tests/unit/spec/test_schema.py")
-    assert "passed" in run(*pytest_there, *cheap, cwd=sdist, path=sdist)
+    cheap = "test_best_benchmark or test_schema"
+    said = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", cheap, cwd=sdist, path=sdist)
+    assert re.search(r"[1-9]\d* passed, [1-9]\d{3,} deselected", said)
 
 
 def test_the_wheel_holds_code_grammar_and_explanations_only(wheel: Path) -> None:
