@@ -22,7 +22,8 @@ from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
 from spnc.common.views import model_html, model_text
-from spnc.data.dataset import UNSPLIT, Column, ColumnKind, Table
+from spnc.data.columns import Column, ColumnKind
+from spnc.data.dataset import UNSPLIT, Table
 from spnc.data.pairs import mutual_information
 from spnc.data.stream import stream_table
 from spnc.diagnostics import Sink, counted, did_you_mean, listed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.testing.circuits import (

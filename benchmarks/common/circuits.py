@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from benchmarks.common.linking import link
 from spnc import checks
 from spnc.common.rng import random_stream
-from spnc.data.dataset import Column, Dataset, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset, Table
 from spnc.data.load import is_available, load
 from spnc.data.options import DataOptions
 from spnc.diagnostics import Sink

@@ -30,7 +30,7 @@ from spnc.checks.rules import (
     models_kind,
     union_and_overlap,
 )
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.graph.edge_arrays import EdgeArrays
 from spnc.graph.nodes import Graph, Leaf, Node, Sum, children, edge_arrays, payloads
 from spnc.leaves.smoothing import SUM_TOLERANCE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.graph.nodes import Leaf, Node
 from spnc.leaves import Distribution
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from spnc.checks.rules import has_fitting_children, is_over_known_column
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.diagnostics import Sink, Span
 from spnc.graph.nodes import Graph, Leaf, Node, Sum, children_first, payloads, title
 from spnc.graph.scopes import column_names, scopes

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.data.file_report import FileReport
 from spnc.data.raw_table import RawTable
 from spnc.diagnostics import Sink, Span, counted, listed

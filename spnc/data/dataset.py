@@ -1,51 +1,148 @@
-"""Data in memory: columns, tables, and a dataset of splits."""
+"""Data in memory: tables, and a dataset of splits."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.data.distinct import distinct_rows
+from spnc.common.arrays import Floats
+from spnc.data.columns import Column
+from spnc.data.distinct import distinct_rows, ranked
 
-ColumnKind = Literal["binary", "categorical"]
 SPLITS = ("train", "valid", "test")
 UNSPLIT = "all"  # the name of a table that is not split
 PIECE_CELLS = 1 << 21  # 16 MiB of doubles: work on a piece needs little memory
 
+Cells = NDArray[Any]
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A named, typed variable. A value is one of the codes 0 … states-1, or missing."""
 
-    name: str
-    kind: ColumnKind = "binary"
-    states: int = 2
+def packed(values: Floats, states: int) -> Cells:
+    """Return a column's codes, NaN where missing, in the smallest type that has room for them."""
+    kind = next(t for t in (np.uint8, np.uint16, np.uint32) if states <= np.iinfo(t).max)
+    missing = np.isnan(values)
+    if missing.any():
+        values = np.where(missing, np.iinfo(kind).max, values)
+    return values.astype(kind)
 
-    def __str__(self) -> str:
-        return self.kind if self.kind == "binary" else f"categorical({self.states})"
+
+class Block(NamedTuple):
+    """The columns of a table that are stored in the same type, `cells[place, row]`."""
+
+    columns: NDArray[np.intp]  # the column at each place
+    cells: Cells
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code that stands for a missing cell; None for numbers, where it is NaN."""
+        return None if self.cells.dtype.kind == "f" else int(np.iinfo(self.cells.dtype).max)
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which cells are missing, `[place, row]`."""
+        return _missing(self.cells, self.missing_code)
 
 
 class Table:
-    """Rows of numbers, `values[row, column]`, NaN where a cell is missing, and a weight per row."""
+    """Rows of cells, and a weight per row.
 
-    __slots__ = ("__weakref__", "values", "weights")
+    Columns of the same type are stored together in a block: doubles, in which NaN is a missing
+    cell, or unsigned integers, in which the largest that fits is a missing cell. `values` shows
+    all cells as doubles, `values[row, column]`; it is a copy unless the table was made from such a
+    matrix, and large tables should rather be read by `column`, `at` or in `pieces`.
+    """
 
-    def __init__(
-        self, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
-    ) -> None:
-        self.values = values
-        self.weights = np.ones(len(values)) if weights is None else weights
+    __slots__ = ("__weakref__", "_place", "blocks", "weights")
+
+    def __init__(self, values: Floats, weights: Floats | None = None) -> None:
+        self._set((Block(np.arange(values.shape[1]), values.T),), weights)
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Cells], weights: Floats | None = None) -> Table:
+        """Return the table with these columns, each of doubles or of unsigned integers."""
+        kinds = list(dict.fromkeys(cells.dtype for cells in columns))
+        blocks = []
+        for kind in kinds:
+            own = [i for i, cells in enumerate(columns) if cells.dtype == kind]
+            blocks.append(Block(np.array(own, dtype=np.intp), np.stack([columns[i] for i in own])))
+        return cls.of_blocks(blocks, weights)
+
+    @classmethod
+    def of_blocks(cls, blocks: Sequence[Block], weights: Floats | None = None) -> Table:
+        """Return the table of these blocks, which together have every column once."""
+        table = cls.__new__(cls)
+        table._set(tuple(blocks), weights)
+        return table
+
+    def _set(self, blocks: tuple[Block, ...], weights: Floats | None) -> None:
+        self.blocks = blocks
+        self.weights = np.ones(self.rows) if weights is None else weights
+        self._place = np.empty((2, self.width), dtype=np.intp)  # by column: block, place in it
+        for number, block in enumerate(blocks):
+            self._place[0, block.columns] = number
+            self._place[1, block.columns] = np.arange(len(block.columns))
 
     @property
     def rows(self) -> int:
         """The number of rows stored."""
-        return len(self.values)
+        return int(self.blocks[0].cells.shape[1])
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return sum(len(block.columns) for block in self.blocks)
+
+    @property
+    def values(self) -> Floats:
+        """All cells as doubles, `[row, column]`, NaN where missing."""
+        if len(self.blocks) == 1 and self.blocks[0].missing_code is None:
+            whole: Floats = self.blocks[0].cells.T
+            return whole
+        found = np.empty((self.rows, self.width))
+        for block in self.blocks:
+            found[:, block.columns] = _doubles(block.cells, block.missing_code).T
+        return found
+
+    def column(self, column: int) -> Floats:
+        """Return the cells of a column as doubles, NaN where missing."""
+        block = self.blocks[self._place[0, column]]
+        return _doubles(block.cells[self._place[1, column]], block.missing_code)
+
+    def stored(self, column: int) -> Cells:
+        """Return the cells of a column as they are stored."""
+        found: Cells = self.blocks[self._place[0, column]].cells[self._place[1, column]]
+        return found
+
+    def at(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
+        """Return the cells at these rows and columns, which are broadcast, as doubles."""
+        if len(self.blocks) == 1:
+            (block,) = self.blocks
+            return _doubles(block.cells[self._place[1, columns], rows], block.missing_code)
+        rows, columns = np.broadcast_arrays(rows, columns)
+        found = np.empty(rows.shape)
+        for number, block in enumerate(self.blocks):
+            own = self._place[0, columns] == number
+            cells = block.cells[self._place[1, columns[own]], rows[own]]
+            found[own] = _doubles(cells, block.missing_code)
+        return found
+
+    def take(self, rows: NDArray[Any] | slice, weights: Floats | None = None) -> Table:
+        """Return some of the rows, with their own weights or with those given."""
+        blocks = [Block(block.columns, block.cells[:, rows]) for block in self.blocks]
+        return Table.of_blocks(blocks, self.weights[rows] if weights is None else weights)
+
+    def complete_columns(self) -> NDArray[np.bool_]:
+        """Return which columns have no missing cells."""
+        found = np.ones(self.width, dtype=np.bool_)
+        for block in self.blocks:
+            for place, column in enumerate(block.columns.tolist()):
+                found[column] = not _missing(block.cells[place], block.missing_code).any()
+        return found
 
     def distinct(self) -> Table:
         """Return the distinct rows, sorted, each with its total weight (NaN equals NaN)."""
@@ -53,16 +150,30 @@ class Table:
 
     def distinct_with_inverse(self) -> tuple[Table, NDArray[np.intp]]:
         """Return the distinct rows, and for every row of this table the index of its equal."""
-        first, inverse = distinct_rows(self.values)
+        first, inverse = distinct_rows(
+            [ranked(self.stored(column)) for column in range(self.width)], self.rows
+        )
         weights = np.bincount(inverse, weights=self.weights, minlength=len(first))
-        return Table(self.values[first], weights.astype(np.float64)), inverse
+        return self.take(first, weights.astype(np.float64)), inverse
 
     def pieces(self) -> Iterator[Table]:
         """Yield the rows in order, in tables of at most `PIECE_CELLS` cells or one row."""
-        step = max(1, PIECE_CELLS // max(1, self.values.shape[1]))
+        step = max(1, PIECE_CELLS // max(1, self.width))
         for begin in range(0, self.rows, step):
-            part = slice(begin, begin + step)
-            yield Table(self.values[part], self.weights[part])
+            yield self.take(slice(begin, begin + step))
+
+
+def _missing(cells: Cells, code: int | None) -> NDArray[np.bool_]:
+    return np.isnan(cells) if code is None else cells == code
+
+
+def _doubles(cells: Cells, code: int | None) -> Floats:
+    """Return cells as doubles, NaN where missing; doubles themselves are not copied."""
+    if code is None:
+        return cells
+    found = cells.astype(np.float64)
+    found[cells == code] = np.nan
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +200,9 @@ class Dataset:
 
     @cached_property
     def by_columns(self) -> Table:
-        """The training rows stored column by column: learners read one column of many rows."""
-        return Table(np.asfortranarray(self.train.values), self.train.weights)
+        """The training rows, each column in one piece of memory: learners read single columns."""
+        blocks = (Block(b.columns, np.ascontiguousarray(b.cells)) for b in self.train.blocks)
+        return Table.of_blocks(list(blocks), self.train.weights)
 
     @cached_property
     def digest(self) -> str:
@@ -99,7 +211,8 @@ class Dataset:
         for column in self.columns:
             sha.update(f"{column.name}\0{column}\n".encode())
         for name, table in self.splits.items():
-            sha.update(f"{name} {table.values.shape}\n".encode())
-            sha.update(np.ascontiguousarray(table.values).tobytes())
+            sha.update(f"{name} {(table.rows, table.width)}\n".encode())
+            for piece in table.pieces():
+                sha.update(np.ascontiguousarray(piece.values).tobytes())
             sha.update(np.ascontiguousarray(table.weights).tobytes())
         return sha.hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,62 +13,62 @@ _LARGEST = (1 << _WORD_BITS) - 2  # leaves room for one more code, that of missi
 _BLOCK_ROWS = 4096  # small enough for a copy to stay in the CPU cache
 
 
-def distinct_rows(values: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def distinct_rows(
+    columns: Iterable[NDArray[Any]], rows: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the index of the first of each set of equal rows, and for every row its set.
 
-    The sets are in lexicographic order of their rows. A missing value (NaN) equals itself and
-    comes before all other values.
+    `columns` are the ranks of each column's cells. The sets are in lexicographic order of their
+    rows.
     """
-    words = _packed(values)
+    words = _packed(columns, rows)
     # lexsort is stable: the first of equal rows stays the first.
     order = np.lexsort(words[::-1])
-    begins = np.zeros(len(values), dtype=np.bool_)
+    begins = np.zeros(rows, dtype=np.bool_)
     begins[:1] = True
     for word in words:
         ordered = word[order]
         begins[1:] |= ordered[1:] != ordered[:-1]
-    inverse = np.empty(len(values), dtype=np.intp)
+    inverse = np.empty(rows, dtype=np.intp)
     inverse[order] = np.cumsum(begins) - 1
     return order[begins], inverse
 
 
-def _packed(values: NDArray[np.float64]) -> list[NDArray[Any]]:
+def ranked(cells: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers from 0 on that compare as the cells do; a missing cell is the least.
+
+    Cells are doubles, NaN where missing, or unsigned integers, where the largest that fits is
+    missing.
+    """
+    if cells.dtype.kind != "f":
+        # The code of a missing cell overflows to zero.
+        missing = bool((cells == np.iinfo(cells.dtype).max).any())
+        return cells + cells.dtype.type(1) if missing else cells
+    absent = np.isnan(cells)
+    holed = bool(absent.any())
+    if _are_states(cells) or (holed and _are_states(np.where(absent, 0.0, cells))):
+        found = np.where(absent, -1.0, cells) + 1.0 if holed else cells
+        return found.astype(np.uint16)
+    ranks = np.zeros(len(cells), dtype=np.uint32)
+    present = ~absent
+    ranks[present] = np.unique(cells[present], return_inverse=True)[1] + holed
+    return ranks
+
+
+def _packed(columns: Iterable[NDArray[Any]], rows: int) -> list[NDArray[Any]]:
     """Return each row as a few integers, most significant first, that compare as the rows do."""
-    rows, width = values.shape
-    if rows == 0 or width == 0:
-        return [np.zeros(rows, dtype=np.uint8)]
-    codes = _codes(values)
-    bits = [int(top).bit_length() for top in codes.max(axis=0).tolist()]
-    words: list[NDArray[Any]] = []
-    first = 0
-    while first < width:
-        last, used = first + 1, bits[first]
-        while last < width and used + bits[last] <= _WORD_BITS:
-            used += bits[last]
-            last += 1
-        # Shift each column left past those after it: an exact product with powers of two.
-        after = np.cumsum([0, *bits[last - 1 : first : -1]])[::-1]
-        packed = codes[:, first:last] @ np.exp2(after)
-        words.append(packed.astype(np.min_scalar_type((1 << used) - 1)))
-        first = last
-    return words
-
-
-def _codes(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return codes from zero that keep the order of the values in each column; NaN is least."""
-    if _are_states(values):
-        return values
-    absent = np.isnan(values)
-    codes = np.where(absent, 0.0, values)
-    if _are_states(codes):
-        codes += ~absent
-        return codes
-    # Any other numbers are replaced by their ranks.
-    for column in range(values.shape[1]):
-        present = ~absent[:, column]
-        _, ranks = np.unique(values[present, column], return_inverse=True)
-        codes[present, column] = ranks + 1.0
-    return codes
+    words: list[NDArray[Any]] = [np.zeros(rows, dtype=np.uint8)]
+    used = _WORD_BITS  # in the last word: no column fits into the first one
+    for ranks in columns:
+        bits = int(ranks.max(initial=0)).bit_length()
+        if used + bits <= _WORD_BITS:
+            used += bits
+            wide = words[-1].astype(np.min_scalar_type((1 << used) - 1), copy=False)
+            words[-1] = (wide << bits) | ranks.astype(wide.dtype, copy=False)
+        else:
+            used = bits
+            words.append(ranks.astype(np.min_scalar_type((1 << bits) - 1), copy=False))
+    return words[1:] or words
 
 
 def _are_states(values: NDArray[np.float64]) -> bool:

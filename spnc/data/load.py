@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from spnc.common.observer import Progress
 from spnc.data.column_kinds import typed_columns, warn_of_uninformative_columns
-from spnc.data.dataset import SPLITS, UNSPLIT, Column, Dataset, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import SPLITS, UNSPLIT, Dataset, Table
 from spnc.data.debd import is_local
 from spnc.data.files import read_file
 from spnc.data.options import MISSING, DataOptions, Header
-from spnc.data.raw_table import RawTable
+from spnc.data.raw_table import RawTable, as_table
 from spnc.data.sources import SCHEMES, SourceTables, file_path, read_tables, split_scheme
 from spnc.diagnostics import Sink
 
@@ -53,7 +54,7 @@ def load(
     if found.has_splits and options.split is not None and options.source is not None:
         message = f"`split` has no effect: `{options.source}` has its own splits"
         sink.warning("W303", message, options.span_of("split"))
-    tables = _as_tables(found)
+    tables = _as_tables(found, columns)
     split = options.split if options.split is not None else default_split
     if not found.has_splits:
         parts = _split(tables[UNSPLIT], split, options, sink)
@@ -88,7 +89,7 @@ def load_table(
     typed = typed_columns(found.tables, sink, columns)
     if typed is None:
         return None
-    tables = _as_tables(found)
+    tables = _as_tables(found, typed)
     if columns is None:  # a few rows to evaluate may have constant columns
         _warn(found, tables, typed, sink)
     return Dataset(found.name, typed, tables)
@@ -104,9 +105,8 @@ def is_available(options: DataOptions) -> bool:
     return True
 
 
-def _as_tables(found: SourceTables) -> dict[str, Table]:
-    # Adding zero turns -0 into 0: equal values must have equal bits in the digest.
-    return {name: Table(raw.values + 0.0) for name, raw in found.tables.items()}
+def _as_tables(found: SourceTables, columns: Sequence[Column]) -> dict[str, Table]:
+    return {name: as_table(raw, columns) for name, raw in found.tables.items()}
 
 
 def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> SourceTables | None:
@@ -160,7 +160,7 @@ def _split(
     for name, fraction, rows in zip(SPLITS, split, parts, strict=True):
         if fraction == 0:
             continue
-        tables[name] = Table(whole.values[rows])
+        tables[name] = whole.take(rows)
         if len(rows) == 0:
             complete = False
             message = f"the {name} split gets no rows: {fraction:g} of {whole.rows:,}"

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats, Ints
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 
 _EXACT = 2.0**24  # whole numbers up to here, and their sums, are exact in single precision
 _BLOCK = 16  # columns at a time, so that intermediate arrays stay in the CPU cache
@@ -66,23 +67,16 @@ def pair_counts(columns: Sequence[Column], table: Table) -> PairCounts:
     whole = bool((table.weights == np.floor(table.weights)).all())
     small = whole and float(table.weights.sum()) < _EXACT
     kind = np.float32 if small else np.float64
-    implied = offsets[:-1][_complete(table)] if whole else offsets[:0]
+    implied = offsets[:-1][table.complete_columns()] if whole else offsets[:0]
     counted = np.setdiff1d(np.arange(len(states)), implied)
     for piece in table.pieces():
-        present = (piece.values[:, owners[counted]] == states[counted]).astype(kind)
+        values = piece.values
+        present = (values[:, owners[counted]] == states[counted]).astype(kind)
         weighted = present * piece.weights[:, None].astype(kind)
         counts[np.ix_(counted, counted)] += present.T @ weighted
     if len(implied):
         _fill_in(counts, implied, counted, owners, float(table.weights.sum()))
     return PairCounts(offsets.astype(np.int64), counts)
-
-
-def _complete(table: Table) -> NDArray[np.bool_]:
-    """Return which columns have no missing cells."""
-    found = np.ones(table.values.shape[1], dtype=np.bool_)
-    for piece in table.pieces():
-        found &= ~np.isnan(piece.values).any(axis=0)
-    return found
 
 
 def _fill_in(counts: Floats, implied: Ints, counted: Ints, owners: Any, total: float) -> None:

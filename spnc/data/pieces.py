@@ -21,11 +21,12 @@ from numpy.lib import format as npy
 
 from spnc.common.observer import Progress
 from spnc.data.column_kinds import typed_columns
-from spnc.data.dataset import PIECE_CELLS, UNSPLIT, Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import PIECE_CELLS, UNSPLIT, Table
 from spnc.data.file_report import FileReport
 from spnc.data.files import TEXT_TYPES, file_type
 from spnc.data.options import Header
-from spnc.data.raw_table import RawTable
+from spnc.data.raw_table import RawTable, as_table
 from spnc.data.text_cells import ends_inside_a_cell, records
 from spnc.data.text_tables import (
     BYTE_ORDER_MARK,
@@ -75,7 +76,7 @@ def read_pieces(
             for raw in tables:
                 if typed_columns({UNSPLIT: raw}, Sink(), columns) is None:
                     raise PiecewiseError
-                yield Table(raw.values + 0.0)
+                yield as_table(raw, columns)
                 done += raw.rows
                 if progress is not None:
                     progress(f"{done:,} rows, {path.name}", min(file.tell(), total), total)

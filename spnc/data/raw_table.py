@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.data.columns import Column
+from spnc.data.dataset import Table, packed
+
 
 def default_name(column: int) -> str:
     """Return the name of a column without one: x0, x1, …"""
@@ -55,3 +58,9 @@ class RawTable:
         if self.lines is not None:
             return ""
         return f" in row {row + 1}" + (f" of array `{self.array}`" if self.array else "")
+
+
+def as_table(raw: RawTable, columns: Sequence[Column]) -> Table:
+    """Return the rows, packed; their values must fit the columns."""
+    cells = (packed(raw.values[:, i], column.states) for i, column in enumerate(columns))
+    return Table.of_columns(list(cells))

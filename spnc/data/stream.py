@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spnc.common.observer import Progress
-from spnc.data.dataset import UNSPLIT, Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import UNSPLIT, Table
 from spnc.data.load import load_table
 from spnc.data.options import MISSING, Header
 from spnc.data.pieces import PiecewiseError, read_pieces
@@ -56,7 +57,7 @@ def stream_table(
         return
     for split, table in dataset.splits.items():
         given = done
-        for piece in Table(table.values[done:], table.weights[done:]).pieces():
+        for piece in table.take(slice(done, None)).pieces():
             yield split, piece
             given += piece.rows
             if progress is not None:

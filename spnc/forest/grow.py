@@ -75,7 +75,7 @@ def grow(
 def _bootstrap_sample(table: Table, rng: np.random.Generator) -> Table:
     """Draw as many rows with replacement (bagging)."""
     rows = np.sort(rng.integers(table.rows, size=table.rows))
-    return Table(np.asfortranarray(table.values[rows]), table.weights[rows])
+    return table.take(rows)
 
 
 def add_top_sum(forest: Forest) -> Graph:

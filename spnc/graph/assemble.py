@@ -16,7 +16,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.diagnostics import InputError, Sink, counted, did_you_mean, nearest
 from spnc.graph.draft import Draft, DraftNode, Place
 from spnc.graph.nodes import Graph, Leaf, Node, Origin, Product, Sum

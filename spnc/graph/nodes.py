@@ -24,7 +24,7 @@ from spnc.diagnostics import Span
 from spnc.graph.edge_arrays import EdgeArrays
 
 if TYPE_CHECKING:
-    from spnc.data.dataset import Column
+    from spnc.data.columns import Column
     from spnc.leaves import Distribution
 
     Graph = nx.DiGraph[Any]

@@ -9,7 +9,7 @@ from spnc.common.column_sets import members
 from spnc.graph.nodes import Graph, Leaf, children, payloads
 
 if TYPE_CHECKING:
-    from spnc.data.dataset import Column
+    from spnc.data.columns import Column
 
 
 def scopes(graph: Graph, order: Iterable[Hashable]) -> dict[Hashable, int]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Progress, silent
-from spnc.data.dataset import Column, Dataset, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder
 from spnc.leaves.smoothing import Smoothing

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spnc import checks
-from spnc.data.dataset import Column, Dataset
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, listed, read_source
 from spnc.graph.copying import copy_below
 from spnc.graph.files import read_circuit

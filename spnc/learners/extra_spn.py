@@ -131,7 +131,7 @@ class ExtraSpn(Options):
             if task.rng.random() < self.beta:
                 return None
             return _random_parts(part.rows, self.clusters, task.rng)
-        values = np.ascontiguousarray(task.table.values[np.ix_(part.rows, part.columns)])
+        values = np.ascontiguousarray(task.table.at(part.rows[:, None], part.columns))
         weights = task.table.weights[part.rows]
         parts = parts_by_label(part.rows, kmeans(values, weights, self.clusters, task.rng))
         return parts if len(parts) > 1 else None

@@ -79,7 +79,7 @@ class LearnSpn(Options):
         table = task.table.distinct()
         some = table.weights > 0.0
         if some.any() and not some.all():
-            table = type(table)(table.values[some], table.weights[some])
+            table = table.take(some)
         task = replace(task, table=table)
         builder = DeferredBuilder(task)
         everything = np.arange(len(task.columns))
@@ -123,7 +123,7 @@ class LearnSpn(Options):
 
     def _cluster(self, task: LearningTask, part: DataSlice) -> list[Indices]:
         """Return the slice's rows in one or several clusters."""
-        values = np.ascontiguousarray(task.table.values[np.ix_(part.rows, part.columns)])
+        values = np.ascontiguousarray(task.table.at(part.rows[:, None], part.columns))
         weights = task.table.weights[part.rows]
         if self.rows == "em":
             assert self.penalty is not None

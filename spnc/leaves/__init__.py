@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import ClassVar, Protocol
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column, ColumnKind
+from spnc.data.columns import Column, ColumnKind
 
 
 class Distribution(Protocol):

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.leaves import smoothing
 from spnc.leaves.finite import FiniteLeaf
 from spnc.registry import LEAVES

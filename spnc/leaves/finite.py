@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import ColumnKind
+from spnc.data.columns import ColumnKind
 from spnc.leaves import smoothing
 
 

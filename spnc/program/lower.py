@@ -10,7 +10,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats, Ints
 from spnc.common.gc_pause import gc_paused
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.graph.edge_arrays import RaggedArray
 from spnc.graph.nodes import Graph, Sum, children, edge_arrays, find_root, payloads
 from spnc.program.program import LeafTable, Parameters, Program, Segment

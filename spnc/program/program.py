@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from spnc.common.arrays import Floats, Ints
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.leaves import Distribution
 from spnc.registry import LEAVES
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from spnc.backends import Backend, Engine
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.graph.nodes import Builder, Graph, find_root
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.program.lift import lift

@@ -9,7 +9,8 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column, ColumnKind, Table
+from spnc.data.columns import Column, ColumnKind
+from spnc.data.dataset import Table
 from spnc.graph.nodes import Builder, Graph, Leaf, Sum, children_first, find_root, payloads
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.categorical import Categorical

@@ -9,7 +9,8 @@ import numpy as np
 from spnc.backends import Backend
 from spnc.backends.numpy import NumpyBackend
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column, Dataset, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.forest.grow import grow
 from spnc.graph.forest import Forest

@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column, ColumnKind
+from spnc.data.columns import Column, ColumnKind
 from spnc.leaves import Distribution
 from spnc.testing.promises import Promise, expect, expect_close, hold
 

@@ -52,5 +52,5 @@ def in_parts(table: Table, batch_rows: int, rng: np.random.Generator) -> list[Ta
     found = []
     for part in np.array_split(rows, max(1, math.ceil(len(rows) / batch_rows))):
         own, times = np.unique(part, return_counts=True)
-        found.append(Table(table.values[own], share[own] * times))
+        found.append(table.take(own, share[own] * times))
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.graph.nodes import Builder
 from spnc.graph.text import write_circuit_text
 from spnc.learners import Learner

@@ -30,7 +30,8 @@ import pytest
 import spnc
 from spnc.cli import main
 from spnc.data import debd
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.data.debd_hashes import DEBD_SHA256
 from spnc.diagnostics import Diagnostic, InputError, codes, explanation, render
 from spnc.graph.nodes import Builder

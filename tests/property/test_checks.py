@@ -14,7 +14,7 @@ import spnc
 from spnc import checks
 from spnc.checks.proof import is_plainly_valid
 from spnc.checks.view import View
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.diagnostics import Sink
 from spnc.graph.interchange import to_networkx, to_node_link
 from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, children_first, payloads

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from spnc.backends.numba import executor
 from spnc.backends.numba.engine import Batch, CpuEngine
 from spnc.backends.planning.kinds import DENSE
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.program.lower import lower

@@ -23,7 +23,8 @@ from spnc.backends.cupy.tables import (
     workspace,
     workspace_bytes,
 )
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.diagnostics import InputError
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spnc
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.diagnostics import Sink, Source
 from spnc.graph.interchange import read_node_link_text, to_networkx, to_node_link
 from spnc.graph.nodes import Graph, payloads

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save as save_tensors
 
 import spnc
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.model import Model, to_bytes
 from spnc.program.lower import lower
 from spnc.program.program import LeafTable, Parameters, Program, Segment

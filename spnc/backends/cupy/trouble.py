@@ -12,7 +12,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from typing import Any
 
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.diagnostics import Diagnostic, InputError, counted, listed
 
 OLDEST = 70  # compute capability 7.0: the oldest that tests compile the kernels for

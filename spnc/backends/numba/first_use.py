@@ -11,7 +11,8 @@ from numba.core import event
 from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.planning.compiling import CompileCounter
 from spnc.backends.planning.projections import pack
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 
 COLUMNS = 3

@@ -34,12 +34,14 @@ class ProgramIndex:
 
     def encode(self, table: Table) -> Codes:
         """Return `codes[column, row]`: the value, or the number of states where it is missing."""
-        values = table.values.T
-        missing = np.isnan(values)
-        if missing.any():
-            values = np.where(missing, self.states[:, None], values)
         narrow = int(self.states.max()) < np.iinfo(np.uint16).max
-        return values.astype(np.uint16 if narrow else np.uint32, order="C")
+        found = np.empty((table.width, table.rows), dtype=np.uint16 if narrow else np.uint32)
+        for block in table.blocks:
+            missing = block.missing
+            holed = bool(missing.any())
+            states = self.states[block.columns, None]
+            found[block.columns] = np.where(missing, states, block.cells) if holed else block.cells
+        return found
 
     def leaf_tables(self, states: Floats) -> tuple[Floats, ...]:
         """Split numbers in the order of the flat list of leaf probabilities into leaf tables.

@@ -20,15 +20,15 @@ def imputed(
     table: Table, tree: LogLinearTree, tables: list[Floats], rng: np.random.Generator
 ) -> Table:
     """Return the same rows, complete. `tables[column]` is `[state of the parent, state]`."""
-    holes = np.isnan(table.values)
-    rows = np.flatnonzero(holes.any(axis=1))
-    if len(rows) == 0:
+    if table.complete_columns().all():
         return table
     complete = table.values.copy()
+    holes = np.isnan(complete)
+    rows = np.flatnonzero(holes.any(axis=1))
     for begin in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[begin : begin + ROWS_AT_ONCE]
-        draws = _draws(table.values[part], tree, tables, rng)
-        complete[part] = np.where(holes[part], draws, table.values[part])
+        draws = _draws(complete[part], tree, tables, rng)
+        complete[part] = np.where(holes[part], draws, complete[part])
     return Table(complete, table.weights)
 
 

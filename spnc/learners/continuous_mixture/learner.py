@@ -178,7 +178,7 @@ def _add_circuit(
             continue
         indicators = len(nodes)
         for state in range(states):
-            known = float(table.weights[table.values[:, column] == state].sum())
+            known = float(table.weights[table.column(column) == state].sum())
             nodes.append(Leaf(column, Indicator(float(state)), known, origin))
         products = len(nodes)
         nodes += [Product(r, origin) for r in within[column].ravel().tolist()]

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spnc.common.arrays import Ints
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 
 Floats32 = NDArray[np.float32]
 

@@ -29,7 +29,7 @@ SliceModel = Literal["factorised", "chow-liu"]
 
 def slice_counts(task: LearningTask, part: DataSlice) -> PairCounts:
     """Count the pairs of a slice's columns over its rows."""
-    values = task.table.values[np.ix_(part.rows, part.columns)]
+    values = task.table.at(part.rows[:, None], part.columns)
     columns = [task.columns[c] for c in part.columns.tolist()]
     return pair_counts(columns, Table(values, task.table.weights[part.rows]))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.learners.support.leaf_fit import Indices
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.data.dataset import Column, ColumnKind, Table
+from spnc.data.columns import Column, ColumnKind
+from spnc.data.dataset import Table
 from spnc.leaves import Distribution
 from spnc.registry import LEAVES
 
@@ -56,7 +57,7 @@ def fit_leaves(
     for (kind, states), size, members in _alike(type_of[variables], sizes, types):
         leaf = leaf_class(kind)
         cells = rows[begins[members, None] + np.arange(size)]
-        values = table.values[cells, variables[members, None]]
+        values = table.at(cells, variables[members, None])
         statistics = leaf.statistics(values, table.weights[cells], states)
         fallback = np.tile(leaf.uniform(states), (len(members), 1))
         estimates = leaf.estimate(statistics, alpha, fallback)

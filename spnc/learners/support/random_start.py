@@ -51,7 +51,7 @@ class StartingLeaves:
         """
         task, column, count = self._task, self._task.columns[variable], len(picks)
         leaf, known = leaf_class(column.kind), self._column(variable)
-        values = task.table.values[picks, variable]
+        values = task.table.at(picks, np.array(variable))
         picked = leaf.statistics(values[:, None], np.ones((count, 1)), column.states)
         pull = self._pull * (1.0 - 1.0 / count)
         counts = ((1.0 - pull) * known.share + pull * picked) * (known.rows / count)
@@ -62,7 +62,7 @@ class StartingLeaves:
     def _column(self, variable: int) -> _ColumnStatistics:
         if variable not in self._statistics:
             table, column = self._task.table, self._task.columns[variable]
-            values = table.values[:, variable]
+            values = table.column(variable)
             rows = float(table.weights[~np.isnan(values)].sum())
             statistics = leaf_class(column.kind).statistics(
                 values[None, :], table.weights[None, :], column.states

@@ -9,7 +9,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
 
 _CACHE: WeakKeyDictionary[Table, dict[float, Floats]] = WeakKeyDictionary()

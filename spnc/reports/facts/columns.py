@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 
 LEVEL = 0.05  # significance level of the test for differences, over all columns together
 EXPECTED = 5.0  # rows per state that the test needs (the usual rule); rarer states are merged
@@ -96,8 +97,9 @@ def _counts(columns: Sequence[Column], table: Table) -> list[Floats]:
     found = [np.zeros(column.states) for column in columns]
     for piece in table.pieces():
         for i, column in enumerate(columns):
+            cells = piece.column(i)
             for state in range(column.states):
-                found[i][state] += piece.weights[piece.values[:, i] == state].sum()
+                found[i][state] += piece.weights[cells == state].sum()
     return found
 
 

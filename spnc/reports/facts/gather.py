@@ -90,7 +90,7 @@ def _possible(run: Run, dataset: Dataset, observer: Observer) -> dict[str, Table
             found[name] = table
         elif table.rows <= most:
             rows = np.isfinite(log_likelihoods(run.model, table, observer.progress))
-            found[name] = Table(table.values[rows], table.weights[rows])
+            found[name] = table.take(rows)
     return found
 
 

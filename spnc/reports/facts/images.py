@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spnc.common.arrays import Ints
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.diagnostics import Sink
 
 # Names of pixels: pixel_3_4, px3x4, 3x4; or pixel0, pixel_17 and so on for a square.

@@ -70,7 +70,7 @@ def some_rows(table: Table, most: int, label: str) -> tuple[Table, Ints]:
         rows = np.sort(
             random_stream(0, "report", label).choice(table.rows, size=most, replace=False)
         )
-        return Table(table.values[rows], table.weights[rows]), rows
+        return table.take(rows), rows
     return table, rows
 
 

@@ -41,22 +41,23 @@ def samples_fit(model: Model, dataset: Dataset, seed: int) -> Samples:
     columns = values.shape[1]
     most = max(1000, _CELLS // ((COUNT + COMPARED) * columns))
     train, _ = some_rows(dataset.train, most, "nearest")
-    distances, nearest = nearest_rows(values, train.values)
-    complete = ~np.isnan(train.values[nearest]).any(axis=1)
+    rows = train.values
+    distances, nearest = nearest_rows(values, rows)
+    complete = ~np.isnan(rows[nearest]).any(axis=1)
     held_out = [name for name in SPLITS if name in dataset.splits and name != "train"]
     real, real_distances = None, np.zeros(0)
     if held_out:
         real = held_out[-1]
         some, _ = some_rows(dataset.splits[real], COMPARED, "real")
-        real_distances, _ = nearest_rows(some.values, train.values)
+        real_distances, _ = nearest_rows(some.values, rows)
     found = log_likelihoods(model, Table(values))
     return Samples(
         values,
         found,
-        train.values[nearest],
+        rows[nearest],
         distances,
         int((complete & (distances == 0.0)).sum()),
-        bool(np.isnan(train.values).any()),
+        not train.complete_columns().all(),
         train.rows,
         real,
         real_distances,

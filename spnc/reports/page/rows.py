@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.diagnostics import counted
 from spnc.reports.facts.gather import Facts
 from spnc.reports.facts.rows import BadRow, RowsFit, UnexpectedCell

@@ -75,7 +75,7 @@ def judging_rows(task: LinkingTask, split: Split, most: int) -> Table:
     if table.rows <= most:
         return table
     chosen = np.sort(task.rng.choice(table.rows, most, replace=False))
-    return Table(table.values[chosen], table.weights[chosen])
+    return table.take(chosen)
 
 
 class LinkJudge:

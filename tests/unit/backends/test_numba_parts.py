@@ -26,7 +26,8 @@ from spnc.backends.planning.kinds import SUM
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.backends.planning.projections import first_rows, pack, project
 from spnc.common.threads import shares, thread_count
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.categorical import Categorical

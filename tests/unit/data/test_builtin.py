@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from spnc.data.builtin import BUILTINS, asia_entropy, asia_log_probability
-from spnc.data.dataset import Column, Dataset
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset
 from spnc.data.load import load, load_table
 from spnc.data.options import DataOptions
 from spnc.diagnostics import Sink

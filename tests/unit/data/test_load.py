@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spnc.data.dataset import Column, Dataset
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset
 from spnc.data.load import is_available, load, load_table
 from spnc.data.options import DataOptions
 from spnc.diagnostics import Sink, Source

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spnc.common.observer import Progress
 from spnc.data import pieces
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.data.load import load_table
 from spnc.data.stream import stream_table
 from spnc.diagnostics import Sink, render

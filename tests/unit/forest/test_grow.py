@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spnc
-from spnc.data.dataset import Column, Dataset, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.forest.grow import add_top_sum, grow
 from spnc.graph.forest import Forest

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import spnc
 from spnc import checks
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph, Leaf, payloads

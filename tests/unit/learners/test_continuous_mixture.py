@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from spnc import checks
 from spnc.common.threads import ThreadTeam
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph, Leaf, Sum, payloads
 from spnc.learners.continuous_mixture import mixture_fit

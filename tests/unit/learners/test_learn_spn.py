@@ -17,7 +17,8 @@ from scipy.stats import chi2_contingency
 
 import spnc
 from spnc import checks
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.data.pairs import pair_counts
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, payloads

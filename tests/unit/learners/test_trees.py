@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.learners.support.trees import maximum_spanning_tree, shared_information
 
 

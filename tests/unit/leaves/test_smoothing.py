@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import spnc
-from spnc.data.dataset import Column, Dataset, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink, Source
 from spnc.forest.grow import grow
 from spnc.graph.nodes import Leaf, payloads

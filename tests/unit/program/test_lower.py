@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spnc.data.dataset import Column
+from spnc.data.columns import Column
 from spnc.graph.nodes import Builder, Graph, Sum, children_first
 from spnc.graph.scopes import scopes
 from spnc.leaves.bernoulli import Bernoulli

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli

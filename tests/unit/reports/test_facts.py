@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from spnc.cli import main
 from spnc.common.observer import Observer
-from spnc.data.dataset import Column, Dataset, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset, Table
 from spnc.data.debd import fetch
 from spnc.data.load import load
 from spnc.data.options import DataOptions

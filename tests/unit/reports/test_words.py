@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from spnc.common.observer import Observer
-from spnc.data.dataset import Column, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
 from spnc.reports.facts.columns import ColumnFit, columns_fit
 from spnc.reports.facts.gather import Facts, gather

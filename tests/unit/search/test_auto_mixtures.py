@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spnc.data.dataset import Column, Dataset, Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink, Source
 from spnc.learners.continuous_mixture.learner import ContinuousMixture
 from spnc.program.score import Score

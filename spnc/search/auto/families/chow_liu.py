@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from spnc.learners.chow_liu import ChowLiu
 from spnc.learners.learn_spn import LearnSpn
 from spnc.registry import FAMILIES, Options
@@ -58,7 +56,7 @@ def _tree_edges(board: Board) -> float:
 
 def _proposal(board: Board, entry: Component, what: str, gain: float, edges: float) -> Proposal:
     """Return a proposal; without missing values its parameters are optimal, so EM is skipped."""
-    missing = bool(np.isnan(board.dataset.train.values).any())
+    missing = not board.dataset.train.complete_columns().all()
     iterations = FEW if missing or entry.count > 1 else 0
     optimizer = Em(max_iterations=iterations, stop=None)
     recipe = replace(board.base, forest=(entry,), optimizer=optimizer)

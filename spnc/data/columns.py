@@ -1,0 +1,54 @@
+"""Columns: the name and kind of a variable, what its codes stand for, and its scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+ColumnKind = Literal["binary", "categorical", "count", "real", "date"]
+KINDS: tuple[ColumnKind, ...] = get_args(ColumnKind)
+FINITE: tuple[ColumnKind, ...] = ("binary", "categorical")
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where the training values of a numeric column lie. Leaves take their units from it.
+
+    `resolution` is the rounding unit: no leaf is narrower. The logarithmic numbers are those of
+    the positive values, and are not used where there are none.
+    """
+
+    resolution: float = 1.0
+    low: float = 0.0
+    high: float = 1.0
+    mean: float = 0.0
+    sd: float = 1.0
+    log_mean: float = 0.0
+    log_sd: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A named, typed variable.
+
+    A value of a binary or categorical column is one of the codes 0 … states-1; `labels` says what
+    they stand for, if not for themselves. A value of a count, real or date column is a number (a
+    date is in the `unit` "days" or "seconds" since 1970), `states` is 0, and `scale` says where
+    its values lie.
+    """
+
+    name: str
+    kind: ColumnKind = "binary"
+    states: int = 2
+    labels: tuple[Label, ...] | None = None
+    scale: Scale | None = None
+    unit: str = ""
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the column has finitely many states."""
+        return self.kind in FINITE
+
+    def __str__(self) -> str:
+        return f"categorical({self.states})" if self.kind == "categorical" else self.kind
