@@ -28,6 +28,7 @@ from spnc.data.pairs import mutual_information
 from spnc.data.stream import stream_table
 from spnc.diagnostics import Sink, counted, did_you_mean, listed
 from spnc.graph.nodes import Graph
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.program.lift import lift
 from spnc.program.lower import lower
 from spnc.program.program import LeafTable, Parameters, Program, Segment
@@ -35,7 +36,7 @@ from spnc.program.score import Score
 from spnc.program.validity import program_problems
 from spnc.queries.pairwise import pair_probabilities
 from spnc.queries.sample import sample
-from spnc.registry import BACKENDS
+from spnc.registry import BACKENDS, LEAVES
 from spnc.registry.usage import report_absent_leaves
 
 FORMAT = "spnc-model"
@@ -326,10 +327,18 @@ def _from_parts(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Mode
     ):
         raise ValueError("its description is not that of a model")
     columns = tuple(Column(name, kind, states) for name, kind, states in about["columns"])
-    leaves = tuple(
-        LeafTable(distribution, states, first, tensors[f"leaves.{i}.variables"])
-        for i, (distribution, states, first) in enumerate(about["leaves"])
-    )
+    tables = tuple(tensors[f"leaves.{i}.parameters"] for i in range(len(about["leaves"])))
+    leaves = []
+    for i, (distribution, states, first) in enumerate(about["leaves"]):
+        variables, table = tensors[f"leaves.{i}.variables"], tables[i]
+        if ((variables < 0) | (variables >= len(columns))).any():
+            raise ValueError("a leaf names a column that does not exist")
+        if any(columns[v].states != states for v in variables.tolist()):
+            raise ValueError("a leaf and its column have different numbers of states")
+        if table.ndim != 2 or table.shape[1] != (LEAVES[distribution].arity or table.shape[1]):
+            raise ValueError(f"a table of {distribution} leaves has the wrong shape")
+        known = LeafColumns.of(columns, variables)
+        leaves.append(LeafTable(distribution, table.shape[1], first, variables, known))
     segments = []
     start = edge = 0
     for is_sum, first, last, first_slot in tensors["segments"].tolist():
@@ -338,15 +347,7 @@ def _from_parts(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Mode
         segments.append(Segment(bool(is_sum), first, last, starts, children, first_slot))
         start += len(starts)
         edge += len(children)
-    tables = tuple(tensors[f"leaves.{i}.parameters"] for i in range(len(leaves)))
-    for leaf, table in zip(leaves, tables, strict=True):
-        width = leaf.states if leaf.kind.arity is None else leaf.kind.arity
-        if table.ndim != 2 or table.shape[1] != width:
-            raise ValueError(f"a table of {leaf.distribution} leaves has the wrong shape")
-        inside = [v for v in leaf.variables.tolist() if 0 <= v < len(columns)]
-        if any(columns[v].states != leaf.states for v in inside):
-            raise ValueError("a leaf and its column have different numbers of states")
-    program = Program(columns, leaves, tuple(segments), about["root"], about["layers"])
+    program = Program(columns, tuple(leaves), tuple(segments), about["root"], about["layers"])
     parameters = Parameters(tensors["weights"], tables)
     return Model(about["name"], program, parameters, about["provenance"])
 

@@ -108,16 +108,17 @@ class NumpyEngine:
         """Return flows through sum edges and leaves, summed over weighted rows, and the score."""
         log_weights = _log(parameters.weights)
         weights = np.zeros(self.program.slots)
-        tables = [np.zeros((len(t), t.states)) for t in self.program.leaves]
+        tables = [np.zeros((len(t), t.statistic_count)) for t in self.program.leaves]
         log_likelihoods = np.empty(batch.rows)
         for rows in self._chunks(batch.rows):
             columns = np.ascontiguousarray(batch.values[rows].T)
             values = self._forward(parameters, log_weights, columns)
             log_likelihoods[rows] = values[self.program.root]
             flows = self._backward(log_weights, values, batch.weights[rows], weights)
-            for leaf, counts in zip(self.program.leaves, tables, strict=True):
-                own = flows[leaf.first : leaf.last]
-                counts += leaf.kind.statistics(columns[leaf.variables], own, leaf.states)
+            pairs = zip(self.program.leaves, parameters.tables, tables, strict=True)
+            for leaf, table, counts in pairs:
+                own, cells = flows[leaf.first : leaf.last], columns[leaf.variables]
+                counts += leaf.kind.statistics(cells, own, table, leaf.columns)
         return Counts(weights, tuple(tables), Score.of(log_likelihoods, batch.weights))
 
     def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:

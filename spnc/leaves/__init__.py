@@ -2,16 +2,23 @@
 
 A distribution object holds the parameters of one leaf. The static and class methods work on a table
 of many leaves of that distribution at once, `table[leaf, parameter]`, and are all that lowering,
-the backends and EM need to know about it. `spnc.leaves.finite` has a base class for leaves over
-columns with finitely many states.
+the backends, EM and queries need to know about it. `columns` says where the values of the leaves'
+columns lie. `spnc.leaves.finite` has a base class for leaves over columns with finitely many
+states, `spnc.leaves.numeric` one for leaves over numbers.
+
+Densities are with respect to the unit of the column: a probability for a binary, categorical or
+count column, a probability per unit for a real column or a date.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
+from spnc.leaves.leaf_columns import LeafColumns
 
 
 class Distribution(Protocol):
@@ -19,7 +26,9 @@ class Distribution(Protocol):
 
     plugin_name: ClassVar[str]
     kinds: ClassVar[tuple[ColumnKind, ...]]  # the kinds of column that it can model
-    arity: ClassVar[int | None]  # how many parameters it takes; None: one per state
+    arity: ClassVar[int | None]  # how many parameters it takes; None: it varies
+    fit_steps: ClassVar[int]  # how often statistics and estimate alternate to fit given values
+    is_finite: ClassVar[bool]  # whether it is over finitely many states: see `FiniteLeaf`
 
     @property
     def row(self) -> tuple[float, ...]:
@@ -36,52 +45,90 @@ class Distribution(Protocol):
         ...
 
     @staticmethod
-    def uniform(states: int) -> tuple[float, ...]:
-        """Return the parameters of the uniform distribution, or else of a default one."""
+    def default(column: Column) -> tuple[float, ...]:
+        """Return the parameters of a leaf that knows nothing but the column itself."""
         ...
 
     @staticmethod
-    def free_parameters(states: int) -> int:
-        """Return how many independent numbers training can choose; 0 for a fixed leaf."""
+    def free_parameters(width: int) -> int:
+        """Return how many independent numbers training can choose in a row of this width."""
         ...
 
     @staticmethod
-    def is_valid(table: Floats, states: int) -> bool:
-        """Whether all parameters in a table are valid for columns with this number of states."""
+    def is_valid(table: Floats, columns: LeafColumns) -> bool:
+        """Whether all parameters in a table are valid for these columns."""
         ...
 
-    @staticmethod
-    def probabilities(table: Floats, states: int) -> Floats:
-        """Return p(state) for every leaf and state, `[leaf, state]`."""
-        ...
-
-    @staticmethod
-    def from_probabilities(probabilities: Floats, table: Floats) -> Floats:
-        """Return the table of leaves with these probabilities, `[leaf, state]`.
-
-        A distribution with nothing to learn returns `table`, the current one.
-        """
-        ...
+    # -- training ------------------------------------------------------------------------------
 
     @staticmethod
     def log_density(table: Floats, values: Floats) -> Floats:
-        """Return log p(value) for `values[leaf, row]`; zero where the value is missing."""
-        ...
+        """Return log p(value) for `values[leaf, row]`; zero where the value is missing.
 
-    @staticmethod
-    def statistics(values: Floats, flows: Floats, states: int) -> Floats:
-        """Return expected counts `[leaf, statistic]` from values and flows, both `[leaf, row]`."""
-        ...
-
-    @staticmethod
-    def estimate(statistics: Floats, alpha: float, table: Floats) -> Floats:
-        """Return the table that maximises the expected log-likelihood plus the log prior.
-
-        Leaves without any counts keep their parameters in `table`.
+        `values` may have a single row of values that all leaves share, `[1, row]`.
         """
         ...
 
     @staticmethod
-    def log_prior(table: Floats, alpha: float) -> float:
+    def statistic_count(width: int, states: int) -> int:
+        """Return the number of statistics of a leaf with this number of parameters and states."""
+        ...
+
+    @staticmethod
+    def statistics(values: Floats, flows: Floats, table: Floats, columns: LeafColumns) -> Floats:
+        """Return expected statistics `[leaf, statistic]`, sums over `flows[leaf, row]`.
+
+        `values` is as in `log_density`; missing values count nothing. `table` holds the parameters
+        with which the flows were computed.
+        """
+        ...
+
+    @staticmethod
+    def estimate(statistics: Floats, alpha: float, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the table that maximises the expected log-likelihood plus the log prior.
+
+        Leaves without any counts keep their parameters in `table` if `alpha` is zero.
+        """
+        ...
+
+    @staticmethod
+    def log_prior(table: Floats, alpha: float, columns: LeafColumns) -> float:
         """Return the log prior density of a table, up to a constant."""
+        ...
+
+    # -- questions -----------------------------------------------------------------------------
+
+    @staticmethod
+    def sample(table: Floats, columns: LeafColumns, rng: np.random.Generator) -> Floats:
+        """Draw one value from each leaf."""
+        ...
+
+    @staticmethod
+    def mode(table: Floats, columns: LeafColumns) -> Floats:
+        """Return the value of highest density of each leaf."""
+        ...
+
+    @staticmethod
+    def mean(table: Floats, columns: LeafColumns) -> Floats:
+        """Return the expectation of each leaf; infinite or NaN where there is none."""
+        ...
+
+    @staticmethod
+    def variance(table: Floats, columns: LeafColumns) -> Floats:
+        """Return the variance of each leaf; infinite or NaN where there is none."""
+        ...
+
+    @staticmethod
+    def cdf(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
+        """Return the probability of at most the value, for `values` as in `log_density`."""
+        ...
+
+    @staticmethod
+    def interval(table: Floats, low: Floats, high: Floats, columns: LeafColumns) -> Floats:
+        """Return the probability of low <= value <= high, for arrays as in `log_density`."""
+        ...
+
+    @staticmethod
+    def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:
+        """Return the least and the largest possible value of each leaf."""
         ...

@@ -11,6 +11,7 @@ from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
 from spnc.leaves import smoothing
 from spnc.leaves.finite import FiniteLeaf
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.registry import LEAVES
 
 
@@ -39,15 +40,21 @@ class Bernoulli(FiniteLeaf):
         return [] if 0.0 <= self.p <= 1.0 else [f"p = {self.p:g} is not between 0 and 1"]
 
     @staticmethod
-    def uniform(states: int) -> tuple[float, ...]:
+    def default(column: Column) -> tuple[float, ...]:
         """Both states are equally likely."""
-        del states
+        del column
         return (0.5,)
 
     @staticmethod
-    def is_valid(table: Floats, states: int) -> bool:
+    def free_parameters(width: int) -> int:
+        """The probability of a 1."""
+        return width
+
+    @staticmethod
+    def is_valid(table: Floats, columns: LeafColumns) -> bool:
         """Whether a table holds one probability per leaf."""
-        return states == 2 and table.shape[1] == 1 and bool(((table >= 0) & (table <= 1)).all())
+        possible = (table >= 0) & (table <= 1)
+        return columns.states == 2 and table.shape[1] == 1 and bool(possible.all())
 
     @staticmethod
     def probabilities(table: Floats, states: int) -> Floats:
@@ -70,6 +77,7 @@ class Bernoulli(FiniteLeaf):
         return np.where(values == 1.0, log_one, np.where(values == 0.0, log_zero, 0.0))
 
     @staticmethod
-    def log_prior(table: Floats, alpha: float) -> float:
+    def log_prior(table: Floats, alpha: float, columns: LeafColumns) -> float:
         """The Beta prior's log density, up to a constant."""
+        del columns
         return smoothing.log_prior(table, alpha) + smoothing.log_prior(1.0 - table, alpha)

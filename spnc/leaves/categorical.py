@@ -11,6 +11,7 @@ from spnc.common.arrays import Floats
 from spnc.data.columns import Column
 from spnc.leaves import smoothing
 from spnc.leaves.finite import FiniteLeaf
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.registry import LEAVES
 
 
@@ -47,15 +48,20 @@ class Categorical(FiniteLeaf):
         return found
 
     @staticmethod
-    def uniform(states: int) -> tuple[float, ...]:
+    def default(column: Column) -> tuple[float, ...]:
         """All states are equally likely."""
-        return (1.0 / states,) * states
+        return (1.0 / column.states,) * column.states
 
     @staticmethod
-    def is_valid(table: Floats, states: int) -> bool:
+    def free_parameters(width: int) -> int:
+        """All probabilities but one, since they add up to one."""
+        return width - 1
+
+    @staticmethod
+    def is_valid(table: Floats, columns: LeafColumns) -> bool:
         """Whether a table holds, for every leaf, as many probabilities as states, summing to 1."""
         return (
-            table.shape[1] == states
+            table.shape[1] == columns.states
             and bool(((table >= 0) & (table <= 1)).all())
             and bool((np.abs(table.sum(axis=1) - 1.0) <= smoothing.SUM_TOLERANCE).all())
         )
@@ -82,6 +88,7 @@ class Categorical(FiniteLeaf):
         return np.where(missing, 0.0, found)
 
     @staticmethod
-    def log_prior(table: Floats, alpha: float) -> float:
+    def log_prior(table: Floats, alpha: float, columns: LeafColumns) -> float:
         """The Dirichlet prior's log density, up to a constant."""
+        del columns
         return smoothing.log_prior(table, alpha)

@@ -13,6 +13,7 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
 from spnc.leaves.finite import FiniteLeaf
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.registry import LEAVES
 
 
@@ -40,21 +41,21 @@ class Indicator(FiniteLeaf):
         return [f"{self.state:g} is none of the states 0 … {column.states - 1}"]
 
     @staticmethod
-    def uniform(states: int) -> tuple[float, ...]:
-        """No indicator is uniform; return the one of the first state."""
-        del states
+    def default(column: Column) -> tuple[float, ...]:
+        """No indicator is like the column; return the one of the first state."""
+        del column
         return (0.0,)
 
     @staticmethod
-    def free_parameters(states: int) -> int:
+    def free_parameters(width: int) -> int:
         """None: training has nothing to change."""
-        del states
+        del width
         return 0
 
     @staticmethod
-    def is_valid(table: Floats, states: int) -> bool:
+    def is_valid(table: Floats, columns: LeafColumns) -> bool:
         """Whether a table holds one state per leaf."""
-        return table.shape[1] == 1 and bool(np.isin(table, np.arange(states)).all())
+        return table.shape[1] == 1 and bool(np.isin(table, np.arange(columns.states)).all())
 
     @staticmethod
     def probabilities(table: Floats, states: int) -> Floats:
@@ -74,13 +75,15 @@ class Indicator(FiniteLeaf):
         return np.where((values == table) | np.isnan(values), 0.0, -np.inf)
 
     @classmethod
-    def estimate(cls, statistics: Floats, alpha: float, table: Floats) -> Floats:
+    def estimate(
+        cls, statistics: Floats, alpha: float, table: Floats, columns: LeafColumns
+    ) -> Floats:
         """Return the table unchanged, whatever was counted."""
-        del statistics, alpha
+        del statistics, alpha, columns
         return table
 
     @staticmethod
-    def log_prior(table: Floats, alpha: float) -> float:
+    def log_prior(table: Floats, alpha: float, columns: LeafColumns) -> float:
         """What is not learned has no prior."""
-        del table, alpha
+        del table, alpha, columns
         return 0.0

@@ -13,6 +13,7 @@ from spnc.common.gc_pause import gc_paused
 from spnc.data.columns import Column
 from spnc.graph.edge_arrays import RaggedArray
 from spnc.graph.nodes import Graph, Sum, children, edge_arrays, find_root, payloads
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 
 
@@ -39,10 +40,11 @@ def lower_with_numbers(graph: Graph) -> tuple[Program, Parameters, dict[Hashable
     number[placed] = np.arange(len(placed))
 
     leaves, leaf_parameters = [], []
-    for (name, states), members in tables.items():
+    for (name, _, width), members in tables.items():
         payload = [node[n] for n in members.tolist()]
         variables = np.array([leaf.variable for leaf in payload], dtype=np.int64)
-        leaves.append(LeafTable(name, states, int(number[members[0]]), variables))
+        about = LeafColumns.of(columns, variables)
+        leaves.append(LeafTable(name, width, int(number[members[0]]), variables, about))
         rows = [leaf.distribution.row for leaf in payload]
         leaf_parameters.append(np.array(rows, dtype=np.float64))
 
@@ -65,12 +67,13 @@ def lower_with_numbers(graph: Graph) -> tuple[Program, Parameters, dict[Hashable
 
 def _tables(
     bottom: Ints, node: Sequence[Any], columns: Sequence[Column]
-) -> dict[tuple[str, int], Ints]:
-    """Group the leaves by distribution and number of states."""
-    found: dict[tuple[str, int], list[int]] = defaultdict(list)
+) -> dict[tuple[str, int, int], Ints]:
+    """Group the leaves by distribution, number of states and number of parameters."""
+    found: dict[tuple[str, int, int], list[int]] = defaultdict(list)
     for n in bottom.tolist():
         leaf = node[n]
-        found[leaf.distribution.plugin_name, columns[leaf.variable].states].append(n)
+        states, width = columns[leaf.variable].states, len(leaf.distribution.row)
+        found[leaf.distribution.plugin_name, states, width].append(n)
     return {key: np.array(members) for key, members in sorted(found.items())}
 
 

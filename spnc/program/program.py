@@ -16,25 +16,40 @@ import numpy as np
 from spnc.common.arrays import Floats, Ints
 from spnc.data.columns import Column
 from spnc.leaves import Distribution
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.registry import LEAVES
 
 
 @dataclass(frozen=True, eq=False)
 class LeafTable:
-    """The leaves of one distribution (and number of states): nodes first … first+len-1."""
+    """The leaves of one distribution, number of states and number of parameters.
+
+    They are the nodes first … first+len-1.
+    """
 
     distribution: str
-    states: int
+    width: int  # the number of parameters of each leaf
     first: int
     variables: Ints
+    columns: LeafColumns
 
     def __len__(self) -> int:
         return len(self.variables)
 
     @property
+    def states(self) -> int:
+        """The number of states of the leaves' columns; 0 for numbers."""
+        return self.columns.states
+
+    @property
     def last(self) -> int:
         """One past the last node."""
         return self.first + len(self.variables)
+
+    @property
+    def statistic_count(self) -> int:
+        """The number of statistics that EM needs of each leaf."""
+        return self.kind.statistic_count(self.width, self.states)
 
     @property
     def kind(self) -> type[Distribution]:
@@ -108,7 +123,7 @@ class Program:
         """Return the size of the circuit, as in `metrics.json` and `spnc inspect`."""
         sums = sum(s.last - s.first for s in self.segments if s.is_sum)
         products = sum(s.last - s.first for s in self.segments if not s.is_sum)
-        leaf_parameters = sum(len(t) * t.kind.free_parameters(t.states) for t in self.leaves)
+        leaf_parameters = sum(len(t) * t.kind.free_parameters(t.width) for t in self.leaves)
         return {
             "nodes": self.nodes,
             "edges": self.edges,

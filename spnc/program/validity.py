@@ -112,7 +112,7 @@ def _parameter_problems(program: Program, parameters: Parameters) -> Iterator[st
     for leaf, table in zip(program.leaves, parameters.tables, strict=True):
         if table.dtype != np.float64 or table.ndim != 2 or len(table) != len(leaf):
             yield "a leaf table has the wrong shape"
-        elif not leaf.kind.is_valid(table, leaf.states):
+        elif not leaf.kind.is_valid(table, leaf.columns):
             yield f"a leaf of type `{leaf.distribution}` has invalid parameters"
 
 

@@ -8,6 +8,7 @@ from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.common.observer import Progress
 from spnc.data.dataset import PIECE_CELLS, Table
+from spnc.leaves.finite import as_finite
 from spnc.program.program import Parameters
 
 WIDE = 64  # columns from which on one flow pass per row is cheaper than a query for every cell
@@ -53,7 +54,7 @@ def _by_flow(engine: Engine, parameters: Parameters, row: Floats) -> Floats | No
     for leaf, table, own in zip(program.leaves, parameters.tables, counts.tables, strict=True):
         states = codes[leaf.variables]
         at = np.arange(len(leaf))
-        chances = leaf.kind.probabilities(table, leaf.states)[at, states]
+        chances = as_finite(leaf.kind).probabilities(table, leaf.states)[at, states]
         if (chances[known[leaf.variables]] == 0.0).any():
             return None
         flows = np.divide(own[at, states], chances, out=np.zeros(len(leaf)), where=chances > 0.0)

@@ -7,6 +7,7 @@ import numpy as np
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.data.dataset import Table
+from spnc.leaves.finite import as_finite
 from spnc.program.program import Parameters
 from spnc.queries.flows import node_flows
 
@@ -22,7 +23,8 @@ def column_probabilities(engine: Engine, parameters: Parameters) -> tuple[Floats
     flows = node_flows(program, engine.expected_counts(parameters, engine.load(unknown, once=True)))
     found = tuple(np.zeros(column.states) for column in program.columns)
     for leaf, table in zip(program.leaves, parameters.tables, strict=True):
-        shares = flows[leaf.first : leaf.last, None] * leaf.kind.probabilities(table, leaf.states)
+        chances = as_finite(leaf.kind).probabilities(table, leaf.states)
+        shares = flows[leaf.first : leaf.last, None] * chances
         every = np.zeros((len(program.columns), leaf.states))
         np.add.at(every, leaf.variables, shares)
         for column in np.unique(leaf.variables).tolist():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.common.arrays import Floats, Ints
-from spnc.program.program import LeafTable, Parameters, Program, Segment
+from spnc.program.program import Parameters, Program, Segment
 
 
 def sample(program: Program, parameters: Parameters, rows: int, rng: np.random.Generator) -> Floats:
@@ -46,7 +46,9 @@ def sample(program: Program, parameters: Parameters, rows: int, rng: np.random.G
         if arrived:
             nodes, own = (np.concatenate(part) for part in zip(*arrived, strict=True))
             places = nodes - leaf.first
-            values[own, leaf.variables[places]] = _states(leaf, table, places, rng)
+            values[own, leaf.variables[places]] = leaf.kind.sample(
+                table[places], leaf.columns.take(places), rng
+            )
     return values
 
 
@@ -67,11 +69,3 @@ def _all_children(segment: Segment, products: Ints, rows: Ints) -> tuple[Ints, I
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     children = segment.children[np.repeat(segment.starts[products], counts) + within]
     return children, np.repeat(rows, counts)
-
-
-def _states(leaf: LeafTable, table: Floats, leaves: Ints, rng: np.random.Generator) -> Ints:
-    """Draw a state of each of these leaves."""
-    ends = np.cumsum(leaf.kind.probabilities(table, leaf.states), axis=1)
-    ends /= ends[:, -1:]
-    drawn: Ints = (rng.random(len(leaves))[:, None] >= ends[leaves, :-1]).sum(axis=1)
-    return drawn

@@ -212,10 +212,11 @@ def flows_through_leaves_add_up_to_their_counts(open_engine: OpenEngine, seed: i
     table = Table(random_rows(seed, program.columns, 12, 0.2), rng.random(12) + 0.5)
     engine = open_engine(program)
     counts = engine.expected_counts(parameters, engine.load(table))
-    for leaf, own in zip(program.leaves, counts.tables, strict=True):
+    tables = zip(program.leaves, parameters.tables, counts.tables, strict=True)
+    for leaf, current, own in tables:
         nodes = np.arange(leaf.first, leaf.last)
         _, flows = engine.node_values_and_flows(parameters, table, nodes)
-        wanted = leaf.kind.statistics(table.values.T[leaf.variables], flows, leaf.states)
+        wanted = leaf.kind.statistics(table.values.T[leaf.variables], flows, current, leaf.columns)
         expect_close(own, wanted, "the counts of leaves", rel=1e-9)
 
 

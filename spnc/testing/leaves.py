@@ -9,6 +9,8 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
 from spnc.leaves import Distribution
+from spnc.leaves.finite import as_finite
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.testing.promises import Promise, expect, expect_close, hold
 
 Leaf = type[Distribution]
@@ -26,18 +28,24 @@ def check_leaf(leaf: Leaf, *, seeds: int | None = None) -> None:
 
 def random_table(leaf: Leaf, rng: np.random.Generator, states: int) -> Floats:
     """Parameters of a few leaves, valid and otherwise random."""
+    start = np.tile(np.asarray(leaf.default(_column(states)), dtype=np.float64), (_LEAVES, 1))
     if is_fixed(leaf):
         codes = rng.integers(states, size=(_LEAVES, 1)).astype(np.float64)
-        if leaf.arity == 1 and leaf.is_valid(codes, states):
-            return codes
-        return np.tile(np.asarray(leaf.uniform(states), dtype=np.float64), (_LEAVES, 1))
-    start = np.tile(np.asarray(leaf.uniform(states), dtype=np.float64), (_LEAVES, 1))
-    return leaf.from_probabilities(rng.dirichlet(np.ones(states), size=_LEAVES), start)
+        return codes if leaf.arity == 1 and leaf.is_valid(codes, _columns(states)) else start
+    return as_finite(leaf).from_probabilities(rng.dirichlet(np.ones(states), size=_LEAVES), start)
+
+
+def _column(states: int) -> Column:
+    return Column("x", "binary" if states == 2 else "categorical", states)
+
+
+def _columns(states: int) -> LeafColumns:
+    return LeafColumns.of([_column(states)], np.zeros(_LEAVES, dtype=np.int64))
 
 
 def is_fixed(leaf: Leaf) -> bool:
     """Whether training cannot change a leaf."""
-    return leaf.free_parameters(2) == 0
+    return leaf.free_parameters(len(leaf.default(_column(2)))) == 0
 
 
 def _states(leaf: Leaf, rng: np.random.Generator) -> int:
@@ -59,11 +67,16 @@ def the_class_is_complete(leaf: Leaf, seed: int) -> None:
     expect(leaf.kinds and set(leaf.kinds) <= set(known), f"`kinds` has to name some of {known}")
     for states in (2, 3) if "categorical" in leaf.kinds else (2,):
         width = states if leaf.arity is None else leaf.arity
-        row = leaf.uniform(states)
-        expect(len(row) == width, f"`uniform({states})` has {len(row)} parameters, not {width}")
+        row = leaf.default(_column(states))
+        expect(
+            len(row) == width,
+            f"`default` for {states} states has {len(row)} parameters, not {width}",
+        )
         table = np.asarray([row], dtype=np.float64)
-        expect(leaf.is_valid(table, states), f"`uniform({states})` is not valid")
-        expect(leaf.free_parameters(states) >= 0, "`free_parameters` is negative")
+        expect(
+            leaf.is_valid(table, _columns(states)), f"`default` for {states} states is not valid"
+        )
+        expect(leaf.free_parameters(width) >= 0, "`free_parameters` is negative")
 
 
 def probabilities_of_all_values_sum_to_one(leaf: Leaf, seed: int) -> None:
@@ -77,9 +90,11 @@ def probabilities_of_all_values_sum_to_one(leaf: Leaf, seed: int) -> None:
 def densities_are_the_logarithms_of_the_probabilities(leaf: Leaf, seed: int) -> None:
     """`log_density` and `probabilities` agree, on a table that `is_valid` accepts."""
     _, states, table = _start(leaf, seed)
-    expect(leaf.is_valid(table, states), "`is_valid` refuses a table of `from_probabilities`")
+    expect(
+        leaf.is_valid(table, _columns(states)), "`is_valid` refuses a table of `from_probabilities`"
+    )
     values = np.tile(np.arange(states, dtype=np.float64), (_LEAVES, 1))
-    found = leaf.probabilities(table, states)
+    found = as_finite(leaf).probabilities(table, states)
     expect_close(np.exp(leaf.log_density(table, values)), found, "exp of the log density")
 
 
@@ -88,16 +103,16 @@ def a_missing_value_has_probability_one_and_counts_nothing(leaf: Leaf, seed: int
     _, states, table = _start(leaf, seed)
     values = np.full((_LEAVES, 3), np.nan)
     expect((leaf.log_density(table, values) == 0).all(), "log p(missing) is not 0")
-    counts = leaf.statistics(values, np.ones((_LEAVES, 3)), states)
+    counts = leaf.statistics(values, np.ones((_LEAVES, 3)), table, _columns(states))
     expect((counts == 0).all(), "missing values were counted")
 
 
 def statistics_are_the_flows_of_every_state(leaf: Leaf, seed: int) -> None:
     """Backends count leaves by state: `statistics` has to give the same."""
-    rng, states, _ = _start(leaf, seed)
+    rng, states, table = _start(leaf, seed)
     values = rng.integers(states, size=(_LEAVES, 9)).astype(np.float64)
     flows = rng.random((_LEAVES, 9))
-    found = leaf.statistics(values, flows, states)
+    found = leaf.statistics(values, flows, table, _columns(states))
     wanted = np.stack([(flows * (values == v)).sum(axis=1) for v in range(states)], axis=1)
     expect_close(found, wanted, "the expected counts")
 
@@ -110,13 +125,15 @@ def no_other_parameters_explain_the_counts_better(leaf: Leaf, seed: int) -> None
     alpha = float(rng.choice(_ALPHAS))
     values = rng.integers(states, size=(_LEAVES, 9)).astype(np.float64)
     flows = rng.random((_LEAVES, 9))
-    best = leaf.estimate(leaf.statistics(values, flows, states), alpha, start)
-    expect(leaf.is_valid(best, states), "`is_valid` refuses a table of `estimate`")
+    columns = _columns(states)
+    counts = leaf.statistics(values, flows, start, columns)
+    best = leaf.estimate(counts, alpha, start, columns)
+    expect(leaf.is_valid(best, _columns(states)), "`is_valid` refuses a table of `estimate`")
 
     def objective(table: Floats) -> float:
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = flows * leaf.log_density(table, values)
-        return float(np.where(flows > 0, terms, 0).sum()) + leaf.log_prior(table, alpha)
+        return float(np.where(flows > 0, terms, 0).sum()) + leaf.log_prior(table, alpha, columns)
 
     reached = objective(best)
     for _ in range(5):
@@ -130,34 +147,37 @@ def a_fixed_leaf_stays_whatever_is_counted(leaf: Leaf, seed: int) -> None:
         return
     rng, states, table = _start(leaf, seed)
     alpha = float(rng.choice(_ALPHAS))
-    kept = leaf.estimate(rng.random((_LEAVES, states)), alpha, table)
+    kept = leaf.estimate(rng.random((_LEAVES, states)), alpha, table, _columns(states))
     expect((kept == table).all(), "its parameters have changed")
-    expect(leaf.log_prior(table, alpha) == 0.0, "its prior is not 0")
+    expect(leaf.log_prior(table, alpha, _columns(states)) == 0.0, "its prior is not 0")
 
 
 def without_counts_and_prior_the_parameters_stay(leaf: Leaf, seed: int) -> None:
     """`estimate` returns `table` where nothing was counted."""
     _, states, table = _start(leaf, seed)
-    kept = leaf.estimate(np.zeros((_LEAVES, states)), 0.0, table)
+    kept = leaf.estimate(np.zeros((_LEAVES, states)), 0.0, table, _columns(states))
     expect_close(kept, table, "the parameters after no counts")
 
 
 def probabilities_make_the_same_table_again(leaf: Leaf, seed: int) -> None:
     """`from_probabilities` is the inverse of `probabilities`, and makes valid tables."""
     rng, states, table = _start(leaf, seed)
-    again = leaf.from_probabilities(leaf.probabilities(table, states), table)
+    finite = as_finite(leaf)
+    again = finite.from_probabilities(finite.probabilities(table, states), table)
     expect_close(again, table, "the table from its own probabilities")
-    other = leaf.from_probabilities(rng.dirichlet(np.ones(states), size=_LEAVES), table)
-    expect(leaf.is_valid(other, states), "`is_valid` refuses a table of `from_probabilities`")
+    other = finite.from_probabilities(rng.dirichlet(np.ones(states), size=_LEAVES), table)
+    expect(
+        leaf.is_valid(other, _columns(states)), "`is_valid` refuses a table of `from_probabilities`"
+    )
 
 
 def a_row_of_parameters_makes_the_same_leaf_again(leaf: Leaf, seed: int) -> None:
     """`from_row` and `row` are inverse, and a valid leaf has no problems."""
     _, states, table = _start(leaf, seed)
-    for row in (np.asarray(leaf.uniform(states)), table[0]):
+    for row in (np.asarray(leaf.default(_column(states))), table[0]):
         one = leaf.from_row(row)
         expect(leaf.from_row(np.array(one.row)) == one, "`from_row(row)` is another leaf")
-        column = Column("x", "binary" if states == 2 else "categorical", states)
+        column = _column(states)
         if column.kind in leaf.kinds:
             found = one.problems(column)
             expect(not found, f"`problems` complains of a valid leaf: {found}")

@@ -13,7 +13,7 @@ def m_step(program: Program, old: Parameters, counts: Counts, prior: Smoothing) 
     starts = program.weight_starts
     weights = smoothing.smoothed_segments(counts.weights, starts, prior.weights, old.weights)
     tables = tuple(
-        leaf.kind.estimate(statistics, prior.leaves, table)
+        leaf.kind.estimate(statistics, prior.leaves, table, leaf.columns)
         for leaf, statistics, table in zip(program.leaves, counts.tables, old.tables, strict=True)
     )
     return Parameters(weights, tables)
@@ -23,5 +23,5 @@ def log_prior(program: Program, parameters: Parameters, prior: Smoothing) -> flo
     """Return the log prior density of all parameters, up to a constant."""
     tables = zip(program.leaves, parameters.tables, strict=True)
     return smoothing.log_prior(parameters.weights, prior.weights) + sum(
-        leaf.kind.log_prior(table, prior.leaves) for leaf, table in tables
+        leaf.kind.log_prior(table, prior.leaves, leaf.columns) for leaf, table in tables
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spnc.common.arrays import Floats, Ints
+from spnc.leaves.finite import as_finite
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts
@@ -47,7 +48,9 @@ class Simplices:
     def logits(self, parameters: Parameters) -> Floats:
         """Return log p of every entry; -inf stands for a zero that has to stay zero."""
         tables = zip(self.program.leaves, parameters.tables, strict=True)
-        parts = [leaf.kind.probabilities(t, leaf.states).reshape(-1) for leaf, t in tables]
+        parts = [
+            as_finite(leaf.kind).probabilities(t, leaf.states).reshape(-1) for leaf, t in tables
+        ]
         p = np.concatenate([parameters.weights, *parts])
         with np.errstate(divide="ignore"):
             return np.log(np.where(self.prior > 0.0, np.maximum(p, _ALMOST_ZERO), p))
@@ -64,7 +67,7 @@ class Simplices:
         for leaf, table in zip(self.program.leaves, old.tables, strict=True):
             stop = start + len(leaf) * leaf.states
             own = probabilities[start:stop].reshape(len(leaf), leaf.states)
-            tables.append(leaf.kind.from_probabilities(own, table))
+            tables.append(as_finite(leaf.kind).from_probabilities(own, table))
             start = stop
         return Parameters(probabilities[: self.program.slots], tuple(tables))
 

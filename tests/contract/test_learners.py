@@ -49,6 +49,6 @@ def independent(columns: tuple[Column, ...]) -> Any:
     leaves = []
     for variable, column in enumerate(columns):
         leaf = leaf_class(column.kind)
-        leaves.append(builder.leaf(variable, leaf.from_row(leaf.uniform(column.states))))  # type: ignore[arg-type]
+        leaves.append(builder.leaf(variable, leaf.from_row(leaf.default(column))))  # type: ignore[arg-type]
     builder.graph.graph["root"] = builder.product(leaves)
     return builder.graph

@@ -15,6 +15,7 @@ from safetensors.numpy import save as save_tensors
 
 import spnc
 from spnc.data.columns import Column
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.model import Model, to_bytes
 from spnc.program.lower import lower
 from spnc.program.program import LeafTable, Parameters, Program, Segment
@@ -201,7 +202,8 @@ def test_leaves_that_nobody_provides_are_named(tmp_path: Path) -> None:
 
 
 def test_a_child_named_twice_and_a_node_outside_the_circuit_are_problems() -> None:
-    leaves = LeafTable("bernoulli", 2, 0, np.zeros(2, dtype=np.int64))
+    variables = np.zeros(2, dtype=np.int64)
+    leaves = LeafTable("bernoulli", 1, 0, variables, LeafColumns.of([Column("x")], variables))
     parameters = Parameters(np.array([0.5, 0.5]), (np.full((2, 1), 0.5),))
 
     def problems(children: list[int]) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
 from spnc.leaves.finite import FiniteLeaf
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.registry import LEAVES
 
 
@@ -45,21 +46,21 @@ class Binomial(FiniteLeaf):
         return found
 
     @staticmethod
-    def uniform(states: int) -> tuple[float, ...]:
+    def default(column: Column) -> tuple[float, ...]:
         """The row of parameters to begin from."""
-        return (0.5, states - 1.0)
+        return (0.5, column.states - 1.0)
 
     @staticmethod
-    def free_parameters(states: int) -> int:
+    def free_parameters(width: int) -> int:
         """Only p can be fitted."""
-        del states
+        del width
         return 1
 
     @staticmethod
-    def is_valid(table: Floats, states: int) -> bool:
-        """Whether a table holds parameters that leaves over a column of `states` can have."""
+    def is_valid(table: Floats, columns: LeafColumns) -> bool:
+        """Whether a table holds parameters that leaves over these columns can have."""
         p, n = table[:, 0], table[:, 1]
-        return bool(((p >= 0) & (p <= 1) & (n == states - 1)).all())
+        return bool(((p >= 0) & (p <= 1) & (n == columns.states - 1)).all())
 
     @staticmethod
     def probabilities(table: Floats, states: int) -> Floats:
@@ -86,8 +87,9 @@ class Binomial(FiniteLeaf):
         return np.where(missing, 0.0, np.take_along_axis(logarithms, counts, axis=1))
 
     @staticmethod
-    def log_prior(table: Floats, alpha: float) -> float:
+    def log_prior(table: Floats, alpha: float, columns: LeafColumns) -> float:
         """The log density of `alpha` pseudo-rows with every count, up to a constant."""
+        del columns
         if alpha == 0.0:
             return 0.0
         p, n = table[:, 0], table[:, 1]

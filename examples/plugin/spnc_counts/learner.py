@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spnc.learners import LearningTask
+from spnc.leaves.fitting import fit_column
 from spnc.registry import LEARNERS, Options, option
 from spnc_counts.leaf import Binomial
 
@@ -28,10 +29,9 @@ class BinomialMixture(Options):
             weights = np.where(part == component, table.weights, 0.0)
             leaves = []
             for variable, column in enumerate(task.columns):
-                values = table.values[:, variable][None, :]
-                counts = Binomial.statistics(values, weights[None, :], column.states)
-                start = np.array([Binomial.uniform(column.states)])
-                fitted = Binomial.estimate(counts, task.smoothing.leaves, start)
+                values = table.column(variable)[None, :]
+                alpha = task.smoothing.leaves
+                fitted = fit_column(Binomial, column, values, weights[None, :], alpha)
                 leaves.append(builder.leaf(variable, Binomial.from_row(fitted[0])))
             products.append(builder.product(leaves))
         return builder.sum(products, [1.0 / self.components] * self.components)

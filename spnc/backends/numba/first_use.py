@@ -13,6 +13,7 @@ from spnc.backends.planning.compiling import CompileCounter
 from spnc.backends.planning.projections import pack
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 
 COLUMNS = 3
@@ -64,7 +65,7 @@ def _circuit(states: int) -> tuple[Program, Parameters]:
         Segment(False, root, root + 1, np.array([0, 2]), np.array([leaves, mixture]), 0),
     )
     columns = tuple(Column(f"x{i}") for i in range(COLUMNS))
-    table = LeafTable("bernoulli", 2, 0, variables)
+    table = LeafTable("bernoulli", 1, 0, variables, LeafColumns.of(columns, variables))
     program = Program(columns, (table,), segments, root, 5)
     weights = np.full(states**2 + states, 1.0 / states)
     weights[-2:] = 0.0, 2.0 / states

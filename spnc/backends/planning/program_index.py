@@ -13,6 +13,7 @@ from spnc.backends.planning.kinds import PRODUCT, SUM
 from spnc.common.arrays import Floats, Ints
 from spnc.common.column_sets import members
 from spnc.data.dataset import Table
+from spnc.leaves.finite import as_finite
 from spnc.program.program import Parameters, Program
 
 Codes = NDArray[np.unsignedinteger]  # codes[column, row]; the number of states where missing
@@ -147,6 +148,6 @@ def leaf_probabilities(program: Program, parameters: Parameters) -> Floats:
     """Return the flat list of leaf probabilities, in the order of `ProgramIndex.leaf_sources`."""
     parts = []
     for leaf, table in zip(program.leaves, parameters.tables, strict=True):
-        known = leaf.kind.probabilities(table, leaf.states)
+        known = as_finite(leaf.kind).probabilities(table, leaf.states)
         parts.append(np.concatenate([known, np.ones((len(known), 1))], axis=1).reshape(-1))
     return np.concatenate(parts)

@@ -33,6 +33,7 @@ from spnc.learners.continuous_mixture.objective import quiet
 from spnc.learners.support.clustering import thread_pools
 from spnc.learners.support.leaf_fit import leaf_class
 from spnc.learners.support.trees import maximum_spanning_tree, perturbed
+from spnc.leaves.finite import as_finite
 from spnc.leaves.indicator import Indicator
 from spnc.leaves.smoothing import smoothed
 from spnc.registry import LEARNERS, Options, option
@@ -172,7 +173,7 @@ def _add_circuit(
         if not below[column]:
             leaf = leaf_class(columns[column].kind)
             flat = chances.reshape(-1, states)
-            found = map(leaf.from_row, leaf.from_probabilities(flat, flat))
+            found = map(leaf.from_row, as_finite(leaf).from_probabilities(flat, flat))
             tops[column] = len(nodes)
             nodes += [Leaf(column, d, r, origin) for d, r in zip(found, rows, strict=True)]
             continue

@@ -22,6 +22,7 @@ from spnc.learners import LearningTask
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
 from spnc.learners.support.leaf_fit import DataSlice, leaf_class
 from spnc.learners.support.trees import maximum_spanning_tree, perturbed
+from spnc.leaves.leaf_columns import LeafColumns
 
 # The model of a slice that is not split further: independent columns, or a Chow-Liu tree.
 SliceModel = Literal["factorised", "chow-liu"]
@@ -121,8 +122,9 @@ class _TreeWriter:
         variable = int(self._slice.columns[column])
         own = self._task.columns[variable]
         leaf = leaf_class(own.kind)
-        fallback = np.tile(leaf.uniform(own.states), (len(counts), 1))
-        table = leaf.estimate(counts, self._task.smoothing.leaves, fallback)
+        fallback = np.tile(leaf.default(own), (len(counts), 1))
+        columns = LeafColumns.of([own], np.zeros(len(counts), dtype=np.int64))
+        table = leaf.estimate(counts, self._task.smoothing.leaves, fallback, columns)
         origin = self._task.builder.origin
         for point, row, rows in zip(given, table, counts.sum(axis=1).tolist(), strict=True):
             self._builder.add_leaf(point, Leaf(variable, leaf.from_row(row), rows, origin))

@@ -10,9 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
 from spnc.data.dataset import Table
 from spnc.leaves import Distribution
+from spnc.leaves.fitting import fit_table
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.registry import LEAVES
 
 Indices = NDArray[np.intp]
@@ -53,23 +56,46 @@ def fit_leaves(
     sizes, begins = np.repeat(heights, widths), np.repeat(starts, widths)
     types = list(dict.fromkeys((c.kind, c.states) for c in columns))
     type_of = np.array([types.index((c.kind, c.states)) for c in columns], dtype=np.intp)
+    start = _Start(columns)
     found: list[Distribution] = [None] * len(variables)  # type: ignore[list-item]
-    for (kind, states), size, members in _alike(type_of[variables], sizes, types):
-        leaf = leaf_class(kind)
+    for type_number, size, members in _alike(type_of[variables], sizes):
+        leaf = leaf_class(types[type_number][0])
         cells = rows[begins[members, None] + np.arange(size)]
         values = table.at(cells, variables[members, None])
-        statistics = leaf.statistics(values, table.weights[cells], states)
-        fallback = np.tile(leaf.uniform(states), (len(members), 1))
-        estimates = leaf.estimate(statistics, alpha, fallback)
+        begin = start.of(leaf, variables[members])
+        estimates = fit_table(leaf, *begin, values, table.weights[cells], alpha)
         for member, row in zip(members.tolist(), estimates, strict=True):
             found[member] = leaf.from_row(row)
     each = iter(found)
     return (list(islice(each, width)) for width in widths.tolist())
 
 
-def _alike(
-    kinds: Indices, sizes: Indices, types: Sequence[tuple[ColumnKind, int]]
-) -> Iterator[tuple[tuple[ColumnKind, int], int, Indices]]:
+class _Start:
+    """The leaves that fitting starts from; what is known about a column is put together once."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self._known: dict[tuple[type[Distribution], int], tuple[Indices, Floats, LeafColumns]] = {}
+
+    def of(self, leaf: type[Distribution], variables: Indices) -> tuple[Floats, LeafColumns]:
+        """Return default leaves over these columns of one type, and what is known about them."""
+        first = self._columns[variables[0]]
+        key = (leaf, first.states)
+        if key not in self._known:
+            alike = [
+                i
+                for i, column in enumerate(self._columns)
+                if (column.kind, column.states) == (first.kind, first.states)
+            ]
+            place = np.zeros(len(self._columns), dtype=np.intp)
+            place[alike] = np.arange(len(alike))
+            table = np.array([leaf.default(self._columns[i]) for i in alike], dtype=np.float64)
+            self._known[key] = place, table, LeafColumns.of(self._columns, np.array(alike))
+        place, table, columns = self._known[key]
+        return table[place[variables]], columns.take(place[variables])
+
+
+def _alike(kinds: Indices, sizes: Indices) -> Iterator[tuple[int, int, Indices]]:
     """Yield groups of leaves with the same type and number of rows, of bounded size."""
     order = np.lexsort((sizes, kinds))
     changes = np.flatnonzero(np.diff(kinds[order]) | np.diff(sizes[order])) + 1
@@ -77,4 +103,4 @@ def _alike(
         size = int(sizes[members[0]])
         step = max(1, _CELLS_AT_ONCE // max(1, size))
         for i in range(0, len(members), step):
-            yield types[kinds[members[0]]], size, members[i : i + step]
+            yield int(kinds[members[0]]), size, members[i : i + step]

@@ -18,6 +18,7 @@ from spnc.data.dataset import Table
 from spnc.learners import LearningTask
 from spnc.learners.support.leaf_fit import Indices, leaf_class
 from spnc.leaves import Distribution, smoothing
+from spnc.leaves.leaf_columns import LeafColumns
 
 
 def drawn_rows(table: Table, count: int, rng: np.random.Generator) -> Indices:
@@ -52,11 +53,12 @@ class StartingLeaves:
         task, column, count = self._task, self._task.columns[variable], len(picks)
         leaf, known = leaf_class(column.kind), self._column(variable)
         values = task.table.at(picks, np.array(variable))
-        picked = leaf.statistics(values[:, None], np.ones((count, 1)), column.states)
+        fallback = np.tile(leaf.default(column), (count, 1))
+        columns = LeafColumns.of([column], np.zeros(count, dtype=np.int64))
+        picked = leaf.statistics(values[:, None], np.ones((count, 1)), fallback, columns)
         pull = self._pull * (1.0 - 1.0 / count)
         counts = ((1.0 - pull) * known.share + pull * picked) * (known.rows / count)
-        fallback = np.tile(leaf.uniform(column.states), (count, 1))
-        found = leaf.estimate(counts, task.smoothing.leaves, fallback)
+        found = leaf.estimate(counts, task.smoothing.leaves, fallback, columns)
         return [leaf.from_row(row) for row in found]
 
     def _column(self, variable: int) -> _ColumnStatistics:
@@ -64,9 +66,10 @@ class StartingLeaves:
             table, column = self._task.table, self._task.columns[variable]
             values = table.column(variable)
             rows = float(table.weights[~np.isnan(values)].sum())
-            statistics = leaf_class(column.kind).statistics(
-                values[None, :], table.weights[None, :], column.states
-            )
+            leaf = leaf_class(column.kind)
+            start = np.array([leaf.default(column)], dtype=np.float64)
+            columns = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
+            statistics = leaf.statistics(values[None, :], table.weights[None, :], start, columns)
             self._statistics[variable] = _ColumnStatistics(rows, statistics / (rows or 1.0))
         return self._statistics[variable]
 

@@ -143,7 +143,7 @@ def _learned(program: Program) -> NDArray[np.bool_]:
     """Return which nodes are not leaves without parameters."""
     found = np.ones(program.nodes, dtype=np.bool_)
     for table in program.leaves:
-        if table.kind.free_parameters(table.states) == 0:
+        if table.kind.free_parameters(table.width) == 0:
             found[table.first : table.last] = False
     return found
 

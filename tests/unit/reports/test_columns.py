@@ -143,7 +143,7 @@ def test_what_chance_makes_of_independent_columns_is_as_large_as_is_said() -> No
     builder = Builder(columns)
     leaves = [builder.leaf(0, Bernoulli(0.5))]
     for i in (1, 2):
-        leaves.append(builder.leaf(i, Categorical(Categorical.uniform(columns[i].states))))
+        leaves.append(builder.leaf(i, Categorical(Categorical.default(columns[i]))))
     builder.graph.graph["root"] = builder.product(leaves)
     model = opened(builder.graph)
     found = []

@@ -1,0 +1,56 @@
+"""`LeafColumns`: what a table of leaves knows about the columns of its leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.common.arrays import Floats, Ints
+from spnc.data.columns import Column, Scale
+
+_DEFAULT = Scale()
+
+
+@dataclass(frozen=True, eq=False)
+class LeafColumns:
+    """The columns of several leaves: one entry per leaf, as in `spnc.data.columns.Scale`.
+
+    All leaves of a table are over columns with the same number of states; it is 0 for numbers.
+    """
+
+    states: int
+    resolution: Floats
+    low: Floats
+    high: Floats
+    mean: Floats
+    sd: Floats
+    log_mean: Floats
+    log_sd: Floats
+
+    @staticmethod
+    def of(columns: Sequence[Column], variables: Ints) -> LeafColumns:
+        """Return what is known about the column of every leaf, given by its number."""
+        own = [columns[v] for v in variables.tolist()]
+        scales = [column.scale or _DEFAULT for column in own]
+        names = ("resolution", "low", "high", "mean", "sd", "log_mean", "log_sd")
+        arrays = (np.array([getattr(s, name) for s in scales], dtype=float) for name in names)
+        return LeafColumns(own[0].states if own else 0, *arrays)
+
+    def __len__(self) -> int:
+        return len(self.resolution)
+
+    def take(self, leaves: NDArray[np.integer] | slice) -> LeafColumns:
+        """Return what is known about some of the leaves."""
+        return LeafColumns(
+            self.states,
+            self.resolution[leaves],
+            self.low[leaves],
+            self.high[leaves],
+            self.mean[leaves],
+            self.sd[leaves],
+            self.log_mean[leaves],
+            self.log_sd[leaves],
+        )
