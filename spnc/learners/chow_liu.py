@@ -15,11 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spnc.data.dataset import Dataset
+from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
 from spnc.learners.support.chow_liu_trees import add_chow_liu_tree
 from spnc.learners.support.clustering import thread_pools
 from spnc.learners.support.deferred_builder import DeferredBuilder
 from spnc.learners.support.leaf_fit import DataSlice
+from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Options, option
 
 
@@ -34,6 +37,10 @@ class ChowLiu(Options):
         "uniform in [-1, 1], so that the trees of a forest differ",
         min=0,
     )
+
+    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
+        """Report columns of numbers."""
+        report_numbers("a Chow-Liu tree", dataset, self.span_of(""), sink)
 
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""

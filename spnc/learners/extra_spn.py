@@ -22,11 +22,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from spnc.data.dataset import Dataset
+from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
-from spnc.learners.support.chow_liu_trees import SliceModel, add_slice_model
-from spnc.learners.support.clustering import kmeans, parts_by_label
+from spnc.learners.support.chow_liu_trees import add_slice_model
+from spnc.learners.support.clustering import encoded, kmeans, parts_by_label
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
+from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.learners.support.leaf_fit import DataSlice, Indices
+from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Conflict, Options, option
 
 
@@ -54,9 +58,10 @@ class ExtraSpn(Options):
     when_both_fail: Literal["retry", "factorise"] = option(
         "retry", "what happens when neither columns nor rows could be split"
     )
-    leaves: SliceModel = option(
-        "factorised",
-        "the model of a slice that is not split: independent columns, or a Chow-Liu tree",
+    leaves: SliceOptions = option(
+        SliceOptions(),
+        "the model of a slice that is not split (factorised or chow-liu), and the distributions of "
+        "leaves over numbers",
     )
 
     def __post_init__(self) -> None:
@@ -79,6 +84,11 @@ class ExtraSpn(Options):
                 "`gamma` draws `min_instances` at random; keep one of them",
             )
 
+    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
+        """Report columns of numbers if slices are to become Chow-Liu trees."""
+        if self.leaves.model == "chow-liu":
+            report_numbers("`leaves: chow-liu`", dataset, self.span_of("leaves"), sink)
+
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""
         table = task.table
@@ -87,7 +97,7 @@ class ExtraSpn(Options):
             assert self.gamma is not None
             mu = int(task.rng.integers(1, max(1, int(table.rows / self.gamma)) + 1))
 
-        builder = DeferredBuilder(task)
+        builder = DeferredBuilder(task, self.leaves)
         everything = np.arange(len(task.columns))
         whole = DataSlice(np.arange(table.rows), everything, float(table.weights.sum()))
         stack: list[tuple[DataSlice, AttachPoint | None]] = [(whole, None)]
@@ -97,7 +107,7 @@ class ExtraSpn(Options):
             if len(part.columns) > 1 and len(part.rows) >= mu:
                 split = self._split(part, task)
             if split is None:
-                add_slice_model(builder, task, point, part, self.leaves)
+                add_slice_model(builder, task, point, part, self.leaves.model)
             elif split.is_rows:
                 points = builder.add_sum(point, [part.weight for part in split.parts])
                 stack += zip(split.parts, points, strict=True)
@@ -133,7 +143,9 @@ class ExtraSpn(Options):
             return _random_parts(part.rows, self.clusters, task.rng)
         values = np.ascontiguousarray(task.table.at(part.rows[:, None], part.columns))
         weights = task.table.weights[part.rows]
-        parts = parts_by_label(part.rows, kmeans(values, weights, self.clusters, task.rng))
+        columns = [task.columns[c] for c in part.columns.tolist()]
+        labels = kmeans(encoded(columns, values), weights, self.clusters, task.rng)
+        parts = parts_by_label(part.rows, labels)
         return parts if len(parts) > 1 else None
 
 

@@ -39,8 +39,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.graph.nodes import Leaf, Node, Product, Sum
+from spnc.graph.nodes import Product, Sum
 from spnc.learners import LearningTask
+from spnc.learners.support.leaf_choice import LeafOptions
+from spnc.learners.support.leaf_nodes import NodeList
 from spnc.learners.support.random_start import (
     StartingLeaves,
     drawn_rows,
@@ -82,21 +84,21 @@ class HiddenChowLiu(Options):
         below=1,
     )
 
+    leaves: LeafOptions = option(LeafOptions(), "the distributions of leaves over numbers")
+
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""
         tree = self.tree(task)
         picks = drawn_rows(task.table, self.states, task.rng)
-        leaves = StartingLeaves(task, PULL)
+        leaves = StartingLeaves(task, PULL, self.leaves)
         above, weights = self._shares(tree, task)
         origin, numbers = task.builder.origin, range(self.states)
-        nodes: list[Node] = []
-        edges: list[tuple[int, int, float | None]] = []
+        made = NodeList(origin)
+        nodes, edges = made.nodes, made.edges
         sums: dict[int, int] = {}  # the first sum over each column's states
         for column in reversed(tree.order):
             rows = shared_out(above[column], weights[column]).tolist()
-            found = zip(leaves.over(column, picks), rows, strict=True)
-            first = state = len(nodes)  # the node of the first state
-            nodes += [Leaf(column, distribution, r, origin) for distribution, r in found]
+            first = state = made.add_all(column, leaves.over(column, picks), rows)
             if tree.below[column]:
                 state = len(nodes)
                 nodes += [Product(r, origin) for r in rows]

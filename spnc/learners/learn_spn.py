@@ -20,12 +20,16 @@ from typing import Literal
 
 import numpy as np
 
+from spnc.data.dataset import Dataset
+from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
-from spnc.learners.support.chow_liu_trees import SliceModel, add_chow_liu_tree, slice_counts
-from spnc.learners.support.clustering import HardEm, kmeans, parts_by_label, thread_pools
+from spnc.learners.support.chow_liu_trees import add_chow_liu_tree, slice_counts
+from spnc.learners.support.clustering import HardEm, encoded, kmeans, parts_by_label, thread_pools
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
 from spnc.learners.support.independence import g_test, groups
+from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.learners.support.leaf_fit import DataSlice, Indices
+from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Conflict, Options, option
 
 
@@ -51,10 +55,10 @@ class LearnSpn(Options):
     restarts: int | None = option(
         4, "with `rows: em`, the number of random restarts, of which the best is kept", min=1
     )
-    leaves: SliceModel = option(
-        "factorised",
-        "the model of a slice that is not split: independent columns, or a Chow-Liu tree for each "
-        "group of dependent columns",
+    leaves: SliceOptions = option(
+        SliceOptions(),
+        "the model of a slice that is not split (factorised or chow-liu), and the distributions of "
+        "leaves over numbers",
     )
 
     def __post_init__(self) -> None:
@@ -74,6 +78,11 @@ class LearnSpn(Options):
             if not given and self.rows == "em":
                 yield Conflict(name, f"`rows: em` needs `{name}`", f"drop `{name}` for its default")
 
+    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
+        """Report columns of numbers if slices are to become Chow-Liu trees."""
+        if self.leaves.model == "chow-liu":
+            report_numbers("`leaves: chow-liu`", dataset, self.span_of("leaves"), sink)
+
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""
         table = task.table.distinct()
@@ -81,7 +90,7 @@ class LearnSpn(Options):
         if some.any() and not some.all():
             table = table.take(some)
         task = replace(task, table=table)
-        builder = DeferredBuilder(task)
+        builder = DeferredBuilder(task, self.leaves)
         everything = np.arange(len(task.columns))
         whole = DataSlice(np.arange(table.rows), everything, float(table.weights.sum()))
         stack: list[tuple[DataSlice, AttachPoint | None]] = [(whole, None)]
@@ -99,7 +108,7 @@ class LearnSpn(Options):
     ) -> list[tuple[DataSlice, AttachPoint | None]]:
         """Add the node for a slice. Return the slices below it that are still to be modelled."""
         small = part.weight < self.min_instances or len(part.rows) < 2
-        if len(part.columns) == 1 or (small and self.leaves == "factorised"):
+        if len(part.columns) == 1 or (small and self.leaves.model == "factorised"):
             builder.add_leaves(point, part)
             return []
         pairs = slice_counts(task, part)
@@ -115,7 +124,7 @@ class LearnSpn(Options):
                 (DataSlice(rows, part.columns, weight), below)
                 for rows, weight, below in zip(clusters, weights, points, strict=True)
             ]
-        if self.leaves == "chow-liu":
+        if self.leaves.model == "chow-liu":
             add_chow_liu_tree(builder, task, point, part, pairs=pairs)
         else:
             builder.add_leaves(point, part)
@@ -125,12 +134,12 @@ class LearnSpn(Options):
         """Return the slice's rows in one or several clusters."""
         values = np.ascontiguousarray(task.table.at(part.rows[:, None], part.columns))
         weights = task.table.weights[part.rows]
+        columns = [task.columns[c] for c in part.columns.tolist()]
         if self.rows == "em":
             assert self.penalty is not None
             assert self.restarts is not None
-            columns = [task.columns[c] for c in part.columns.tolist()]
             method = HardEm(penalty=self.penalty, most=self.clusters, restarts=self.restarts)
             labels = method.labels(columns, values, weights, task.rng)
         else:
-            labels = kmeans(values, weights, self.clusters, task.rng)
+            labels = kmeans(encoded(columns, values), weights, self.clusters, task.rng)
         return parts_by_label(part.rows, labels)

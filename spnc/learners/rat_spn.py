@@ -22,8 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.graph.nodes import Leaf, Node, Product, Sum
+from spnc.graph.nodes import Product, Sum
 from spnc.learners import LearningTask
+from spnc.learners.support.leaf_choice import LeafOptions
+from spnc.learners.support.leaf_nodes import NodeList
 from spnc.learners.support.random_start import (
     StartingLeaves,
     drawn_rows,
@@ -51,6 +53,8 @@ class RatSpn(Options):
     repetitions: int = option(4, "the number of random ways to halve all columns", min=1)
     sums: int = option(8, "the number of sums of each inner region", min=1)
     inputs: int = option(8, "the number of products of leaves of each leaf region", min=1)
+
+    leaves: LeafOptions = option(LeafOptions(), "the distributions of leaves over numbers")
 
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""
@@ -84,8 +88,8 @@ class _Circuit:
         # Smaller regions first, so that every region comes after its halves.
         self.order = sorted(regions, key=lambda region: (len(region), region))
         self.root = self.order[-1]
-        self.nodes: list[Node] = []
-        self.edges: list[tuple[int, int, float | None]] = []
+        self.made = NodeList(task.builder.origin)
+        self.nodes, self.edges = self.made.nodes, self.made.edges
 
     def width(self, region: Region) -> int:
         """Return the number of a region's nodes."""
@@ -96,7 +100,7 @@ class _Circuit:
     def build(self) -> int:
         """Add all nodes to the forest. Return the root."""
         rows, weights = self._shares()
-        leaves = StartingLeaves(self.task, PULL)
+        leaves = StartingLeaves(self.task, PULL, self.options.leaves)
         first: dict[Region, int] = {}  # node of each region
         for region in self.order:
             below = shared_out(rows[region], weights[region]) if region in weights else rows[region]
@@ -146,19 +150,12 @@ class _Circuit:
         """Add the inputs of a leaf region, each near a training row. Return the first."""
         origin, each = self.task.builder.origin, rows.tolist()
         picks = drawn_rows(self.task.table, len(each), self.task.rng)
-        begin = len(self.nodes)
-        for v in region:
-            made = zip(leaves.over(v, picks), each, strict=True)
-            self.nodes += [Leaf(v, distribution, r, origin) for distribution, r in made]
+        firsts = [self.made.add_all(v, leaves.over(v, picks), each) for v in region]
         if len(region) == 1:
-            return begin
+            return firsts[0]
         number = len(self.nodes)
         self.nodes += [Product(r, origin) for r in each]
-        self.edges += [
-            (number + i, leaf, None)
-            for i in range(len(each))
-            for leaf in range(begin + i, number, len(each))
-        ]
+        self.edges += [(number + i, first + i, None) for i in range(len(each)) for first in firsts]
         return number
 
     def _sums(self, parts: int, rows: Floats, weights: Floats) -> None:

@@ -43,12 +43,12 @@ def test_a_circuit_from_a_file_keeps_them_too(promise: Promise, tmp_path: Path) 
 
 def independent(columns: tuple[Column, ...]) -> Any:
     """A circuit in which every column has a uniform leaf."""
-    from spnc.learners.support.leaf_fit import leaf_class
+    from spnc.learners.support.leaf_choice import finite_leaf
 
     builder = Builder(columns)
     leaves = []
     for variable, column in enumerate(columns):
-        leaf = leaf_class(column.kind)
+        leaf = finite_leaf(column)
         leaves.append(builder.leaf(variable, leaf.from_row(leaf.default(column))))  # type: ignore[arg-type]
     builder.graph.graph["root"] = builder.product(leaves)
     return builder.graph

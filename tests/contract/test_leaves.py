@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spnc.learners.support.leaf_fit import leaf_class
+from spnc.data.columns import Column
+from spnc.learners.support.leaf_choice import finite_leaf
 from spnc.leaves import smoothing
 from spnc.registry import LEAVES
 from spnc.testing import LEAF_PROMISES, Promise, check_leaf
@@ -30,8 +31,8 @@ def test_a_leaf_passes_the_suite_as_others_would_run_it(name: str) -> None:
 
 
 def test_each_kind_of_column_has_its_leaf() -> None:
-    assert leaf_class("binary").plugin_name == "bernoulli"
-    assert leaf_class("categorical").plugin_name == "categorical"
+    assert finite_leaf(Column("x")).plugin_name == "bernoulli"
+    assert finite_leaf(Column("x", "categorical", 3)).plugin_name == "categorical"
 
 
 @given(seed=SEEDS, alpha=st.sampled_from([0.0, 0.5]))

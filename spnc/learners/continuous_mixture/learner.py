@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 
 from spnc.common.arrays import Floats
+from spnc.data.dataset import Dataset
 from spnc.data.pairs import PairCounts, mutual_information, pair_counts
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Leaf, Node, Product, Sum
@@ -31,7 +32,8 @@ from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
 from spnc.learners.continuous_mixture.mixture_fit import CodedRows, DecoderSettings, MixtureFit
 from spnc.learners.continuous_mixture.objective import quiet
 from spnc.learners.support.clustering import thread_pools
-from spnc.learners.support.leaf_fit import leaf_class
+from spnc.learners.support.leaf_choice import finite_leaf
+from spnc.learners.support.state_columns import report_numbers
 from spnc.learners.support.trees import maximum_spanning_tree, perturbed
 from spnc.leaves.finite import as_finite
 from spnc.leaves.indicator import Indicator
@@ -70,6 +72,10 @@ class ContinuousMixture(Options):
         "1 + noise · u, with u uniform in [-1, 1], so that the mixtures of a forest differ",
         min=0,
     )
+
+    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
+        """Report columns of numbers."""
+        report_numbers("a continuous mixture", dataset, self.span_of(""), sink)
 
     def learn(self, task: LearningTask) -> int | None:
         """Add a circuit over all columns. Return its root, or None after reporting a problem."""
@@ -171,7 +177,7 @@ def _add_circuit(
         states, chances = columns[column].states, tables[column]
         rows = above[column].ravel().tolist()
         if not below[column]:
-            leaf = leaf_class(columns[column].kind)
+            leaf = finite_leaf(columns[column])
             flat = chances.reshape(-1, states)
             found = map(leaf.from_row, as_finite(leaf).from_probabilities(flat, flat))
             tops[column] = len(nodes)

@@ -10,29 +10,27 @@ for every u.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from spnc.common.arrays import Floats
+from spnc.data.binning import binned
 from spnc.data.dataset import Table
 from spnc.data.pairs import PairCounts, mutual_information, pair_counts
 from spnc.graph.nodes import Leaf
 from spnc.learners import LearningTask
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
-from spnc.learners.support.leaf_fit import DataSlice, leaf_class
+from spnc.learners.support.leaf_choice import SliceModel, finite_leaf
+from spnc.learners.support.leaf_fit import DataSlice
 from spnc.learners.support.trees import maximum_spanning_tree, perturbed
 from spnc.leaves.leaf_columns import LeafColumns
 
-# The model of a slice that is not split further: independent columns, or a Chow-Liu tree.
-SliceModel = Literal["factorised", "chow-liu"]
-
 
 def slice_counts(task: LearningTask, part: DataSlice) -> PairCounts:
-    """Count the pairs of a slice's columns over its rows."""
+    """Count the pairs of a slice's columns over its rows; numbers are counted by ranges."""
     values = task.table.at(part.rows[:, None], part.columns)
     columns = [task.columns[c] for c in part.columns.tolist()]
-    return pair_counts(columns, Table(values, task.table.weights[part.rows]))
+    return pair_counts(*binned(columns, Table(values, task.table.weights[part.rows])))
 
 
 def add_slice_model(
@@ -121,7 +119,7 @@ class _TreeWriter:
         """Add a column without children: one leaf for each state of its parent."""
         variable = int(self._slice.columns[column])
         own = self._task.columns[variable]
-        leaf = leaf_class(own.kind)
+        leaf = finite_leaf(own)
         fallback = np.tile(leaf.default(own), (len(counts), 1))
         columns = LeafColumns.of([own], np.zeros(len(counts), dtype=np.int64))
         table = leaf.estimate(counts, self._task.smoothing.leaves, fallback, columns)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spnc.common.arrays import Floats
+from spnc.data.binning import binned
 from spnc.data.columns import Column
+from spnc.data.dataset import Table
 from spnc.learners.support.leaf_fit import Indices
 
 if TYPE_CHECKING:
@@ -37,6 +39,26 @@ def parts_by_label(items: Indices, labels: Indices) -> list[Indices]:
     """Return the items of each label, without empty ones."""
     parts = (items[labels == label] for label in range(int(labels.max()) + 1))
     return [part for part in parts if len(part)]
+
+
+def encoded(columns: Sequence[Column], values: Floats) -> Floats:
+    """Return rows whose distances mean something, for k-means, if some columns hold numbers.
+
+    Numbers are divided by their standard deviation, and a categorical column becomes an indicator
+    for each of its states. Rows of states only are returned as they are.
+    """
+    if all(column.is_finite for column in columns):
+        return values
+    parts = []
+    for column, cells in zip(columns, values.T, strict=True):
+        if column.kind == "categorical":
+            states = (cells[:, None] == np.arange(column.states)) / np.sqrt(2.0)
+            parts.append(np.where(np.isnan(cells)[:, None], np.nan, states))
+            continue
+        known = cells[~np.isnan(cells)]
+        spread = 1.0 if column.is_finite or len(known) == 0 else float(known.std())
+        parts.append((cells / (spread or 1.0))[:, None])
+    return np.concatenate(parts, axis=1)
 
 
 def kmeans(values: Floats, weights: Floats, count: int, rng: np.random.Generator) -> Indices:
@@ -79,8 +101,9 @@ class HardEm:
     def labels(
         self, columns: Sequence[Column], values: Floats, weights: Floats, rng: np.random.Generator
     ) -> Indices:
-        """Return a label for each row, 0 … clusters-1."""
-        mixture = _Mixture(columns, values, weights, self.penalty)
+        """Return a label for each row, 0 … clusters-1. Numbers are taken by their ranges."""
+        columns, table = binned(columns, Table(values, weights))
+        mixture = _Mixture(columns, table.values, weights, self.penalty)
         best, best_score = np.zeros(len(values), dtype=np.intp), -np.inf
         with thread_pools().limit(limits=1):
             for _ in range(self.restarts):

@@ -14,7 +14,9 @@ import numpy as np
 
 from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.learners import LearningTask
+from spnc.learners.support.leaf_choice import DEFAULT, LeafOptions
 from spnc.learners.support.leaf_fit import DataSlice, fit_leaves
+from spnc.learners.support.leaf_nodes import NodeList
 from spnc.leaves import smoothing
 from spnc.leaves.indicator import Indicator
 
@@ -33,8 +35,8 @@ class DeferredBuilder:
     numbered in the order in which they are added.
     """
 
-    def __init__(self, task: LearningTask) -> None:
-        self._task = task
+    def __init__(self, task: LearningTask, leaves: LeafOptions = DEFAULT) -> None:
+        self._task, self._leaf_options = task, leaves
         self._origin = task.builder.origin
         self._nodes: list[Node | None] = []  # None: a leaf that is not fitted yet
         self._edges: list[tuple[int, int, int | None]] = []
@@ -104,17 +106,19 @@ class DeferredBuilder:
         prior = task.smoothing
         weights = smoothing.smoothed_segments(counts, starts, prior.weights, uniform).tolist()
         fitted = (
-            fit_leaves(task.columns, task.table, self._slices, prior.leaves)
+            fit_leaves(task.columns, task.table, self._slices, prior.leaves, self._leaf_options)
             if self._slices
             else iter(())
         )
-        leaves = (
-            Leaf(variable, distribution, part.weight, self._origin)
+        models = (
+            (variable, model, part.weight)
             for part, found in zip(self._slices, fitted, strict=True)
-            for variable, distribution in zip(part.columns.tolist(), found, strict=True)
+            for variable, model in zip(part.columns.tolist(), found, strict=True)
         )
-        first = task.builder.extend(
-            (next(leaves) if node is None else node for node in self._nodes),
-            ((n, c, None if slot is None else weights[slot]) for n, c, slot in self._edges),
-        )
-        return first + self._root
+        nodes = NodeList(self._origin)
+        nodes.nodes = list(self._nodes)  # type: ignore[arg-type]  # the gaps are filled here
+        for place in [i for i, node in enumerate(self._nodes) if node is None]:
+            variable, model, rows = next(models)
+            nodes.put(place, variable, model, rows)
+        edges = ((n, c, None if slot is None else weights[slot]) for n, c, slot in self._edges)
+        return task.builder.extend(nodes.nodes, [*edges, *nodes.edges]) + self._root

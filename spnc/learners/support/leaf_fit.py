@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -11,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
-from spnc.data.columns import Column, ColumnKind
+from spnc.data.columns import Column
 from spnc.data.dataset import Table
+from spnc.learners.support.leaf_choice import LeafModel, LeafOptions, columns_alike, penalised
+from spnc.learners.support.point_masses import point_values, with_points
 from spnc.leaves import Distribution
 from spnc.leaves.fitting import fit_table
 from spnc.leaves.leaf_columns import LeafColumns
-from spnc.registry import LEAVES
 
 Indices = NDArray[np.intp]
 _CELLS_AT_ONCE = 1 << 20  # bounds the memory of fitting
@@ -30,19 +30,14 @@ class DataSlice(NamedTuple):
     weight: float  # the total weight of the rows
 
 
-@cache
-def leaf_class(kind: ColumnKind) -> type[Distribution]:
-    """Return the leaf that learners use for a kind of column: the first whose main kind it is.
-
-    Leaves from outside are never chosen: installing a package must not change other recipes.
-    """
-    return next(c for c in LEAVES.builtin.values() if c.kinds[0] == kind)
-
-
 def fit_leaves(
-    columns: Sequence[Column], table: Table, slices: Sequence[DataSlice], alpha: float
-) -> Iterator[list[Distribution]]:
-    """Return for every slice one leaf per column, fitted to the slice's rows.
+    columns: Sequence[Column],
+    table: Table,
+    slices: Sequence[DataSlice],
+    alpha: float,
+    options: LeafOptions,
+) -> Iterator[list[LeafModel]]:
+    """Return for every slice one model per column, fitted to the slice's rows.
 
     Leaves over the same number of rows and the same type of column are fitted together. This makes
     many small slices cheap, since few different numbers of rows occur.
@@ -54,45 +49,69 @@ def fit_leaves(
     # From here on, arrays are by leaf: its column, the number and start of its rows, its type.
     variables = np.concatenate([part.columns for part in slices])
     sizes, begins = np.repeat(heights, widths), np.repeat(starts, widths)
-    types = list(dict.fromkeys((c.kind, c.states) for c in columns))
-    type_of = np.array([types.index((c.kind, c.states)) for c in columns], dtype=np.intp)
-    start = _Start(columns)
-    found: list[Distribution] = [None] * len(variables)  # type: ignore[list-item]
-    for type_number, size, members in _alike(type_of[variables], sizes):
-        leaf = leaf_class(types[type_number][0])
+    types = [
+        _ColumnType(columns, own, kinds)
+        for (_, kinds), own in columns_alike(columns, options).items()
+    ]
+    type_of = np.empty(len(columns), dtype=np.intp)
+    for number, one in enumerate(types):
+        type_of[one.members] = number
+    points = point_values(columns, table, options)
+    found: list[LeafModel] = [None] * len(variables)  # type: ignore[list-item]
+    for number, size, members in _alike(type_of[variables], sizes):
+        own = variables[members]
         cells = rows[begins[members, None] + np.arange(size)]
-        values = table.at(cells, variables[members, None])
-        begin = start.of(leaf, variables[members])
-        estimates = fit_table(leaf, *begin, values, table.weights[cells], alpha)
-        for member, row in zip(members.tolist(), estimates, strict=True):
-            found[member] = leaf.from_row(row)
+        values, weights = table.at(cells, own[:, None]), table.weights[cells]
+        shared = [points.get(v) for v in own.tolist()]
+        made = with_points(columns, own, shared, values, weights, alpha)
+        leaves = types[number].fit(own, values, made.rest, alpha)
+        fitted = [
+            LeafModel.of(leaf, columns[v], float(rows), alpha)
+            for leaf, v, rows in zip(leaves, own.tolist(), made.rest.sum(axis=1), strict=True)
+        ]
+        for member, model in zip(members.tolist(), made.models(fitted), strict=True):
+            found[member] = model
     each = iter(found)
     return (list(islice(each, width)) for width in widths.tolist())
 
 
-class _Start:
-    """The leaves that fitting starts from; what is known about a column is put together once."""
+class _ColumnType:
+    """Columns with the same states and candidates; what is known about them is put together."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
-        self._columns = columns
-        self._known: dict[tuple[type[Distribution], int], tuple[Indices, Floats, LeafColumns]] = {}
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        members: Sequence[int],
+        kinds: tuple[type[Distribution], ...],
+    ) -> None:
+        self.members = np.array(members, dtype=np.intp)
+        self._kinds = kinds
+        self._place = np.zeros(len(columns), dtype=np.intp)
+        self._place[self.members] = np.arange(len(members))
+        self._known = LeafColumns.of(columns, self.members)
+        self._starts = [
+            np.array([kind.default(columns[i]) for i in members], dtype=np.float64)
+            for kind in kinds
+        ]
 
-    def of(self, leaf: type[Distribution], variables: Indices) -> tuple[Floats, LeafColumns]:
-        """Return default leaves over these columns of one type, and what is known about them."""
-        first = self._columns[variables[0]]
-        key = (leaf, first.states)
-        if key not in self._known:
-            alike = [
-                i
-                for i, column in enumerate(self._columns)
-                if (column.kind, column.states) == (first.kind, first.states)
-            ]
-            place = np.zeros(len(self._columns), dtype=np.intp)
-            place[alike] = np.arange(len(alike))
-            table = np.array([leaf.default(self._columns[i]) for i in alike], dtype=np.float64)
-            self._known[key] = place, table, LeafColumns.of(self._columns, np.array(alike))
-        place, table, columns = self._known[key]
-        return table[place[variables]], columns.take(place[variables])
+    def fit(
+        self, variables: Indices, values: Floats, weights: Floats, alpha: float
+    ) -> list[Distribution]:
+        """Return the best leaf over each of these columns, for `values` and `weights`."""
+        place = self._place[variables]
+        known = self._known.take(place)
+        best: list[Distribution] = []
+        scores = np.full(len(variables), -np.inf)
+        for kind, start in zip(self._kinds, self._starts, strict=True):
+            table = fit_table(kind, start[place], known, values, weights, alpha)
+            if not best:
+                best = [kind.from_row(row) for row in table]
+            if len(self._kinds) > 1:
+                own = penalised(kind, table, values, weights)
+                for i in np.flatnonzero(own > scores).tolist():
+                    best[i] = kind.from_row(table[i])
+                scores = np.maximum(scores, own)
+        return best
 
 
 def _alike(kinds: Indices, sizes: Indices) -> Iterator[tuple[int, int, Indices]]:

@@ -10,14 +10,20 @@ as in EM.
 from __future__ import annotations
 
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from spnc.common.arrays import Floats
+from spnc.data.columns import Column
 from spnc.data.dataset import Table
 from spnc.learners import LearningTask
-from spnc.learners.support.leaf_fit import Indices, leaf_class
+from spnc.learners.support.leaf_choice import DEFAULT, LeafModel, LeafOptions, penalised
+from spnc.learners.support.leaf_fit import Indices
+from spnc.learners.support.point_masses import repeated_values
 from spnc.leaves import Distribution, smoothing
+from spnc.leaves.atoms import point_at
+from spnc.leaves.fitting import fit_table
 from spnc.leaves.leaf_columns import LeafColumns
 
 
@@ -29,49 +35,100 @@ def drawn_rows(table: Table, count: int, rng: np.random.Generator) -> Indices:
     return rows
 
 
-class _ColumnStatistics(NamedTuple):
-    """The statistics of a column's values."""
+class _ColumnFit(NamedTuple):
+    """The distribution of a column's leaves, and the statistics of its values."""
 
-    rows: float  # the total weight of the rows that have a value
-    share: Floats  # the statistics, divided by `rows`
+    kind: type[Distribution]
+    start: Floats  # a table of one default leaf
+    columns: LeafColumns
+    points: Floats  # values with point masses
+    held: Floats  # the weight of the rows at each point, and of those elsewhere
+    share: Floats  # the statistics of the values elsewhere, divided by their weight
+
+
+_CACHE: WeakKeyDictionary[Table, dict[tuple[LeafOptions, float], dict[int, _ColumnFit]]] = (
+    WeakKeyDictionary()
+)
 
 
 class StartingLeaves:
     """Makes leaves between their column's distribution and the values of single rows."""
 
-    def __init__(self, task: LearningTask, pull: float) -> None:
-        self._task, self._pull = task, pull
-        self._statistics: dict[int, _ColumnStatistics] = {}
+    def __init__(self, task: LearningTask, pull: float, options: LeafOptions = DEFAULT) -> None:
+        self._task, self._pull, self._options = task, pull, options
+        # The components of a forest ask for the same columns of the same table.
+        cache = _CACHE.setdefault(task.table, {})
+        self._fits = cache.setdefault((options, task.smoothing.leaves), {})
 
-    def over(self, variable: int, picks: Indices) -> list[Distribution]:
-        """Return a leaf over this column for each of the picked rows.
+    def over(self, variable: int, picks: Indices) -> list[LeafModel]:
+        """Return a model of this column for each of the picked rows.
 
-        Each leaf is fitted to an equal share of all rows. A part of this share has the value of
-        the picked row (or none, if that is missing), the rest follows the column's distribution.
-        The part approaches `pull` for many leaves, and is zero for a single leaf.
+        Each is fitted to an equal share of all rows. A part of this share has the value of the
+        picked row (or none, if that is missing), the rest follows the column's distribution. The
+        part approaches `pull` for many leaves, and is zero for a single leaf.
         """
-        task, column, count = self._task, self._task.columns[variable], len(picks)
-        leaf, known = leaf_class(column.kind), self._column(variable)
+        task, count, own = self._task, len(picks), self._column(variable)
         values = task.table.at(picks, np.array(variable))
-        fallback = np.tile(leaf.default(column), (count, 1))
-        columns = LeafColumns.of([column], np.zeros(count, dtype=np.int64))
-        picked = leaf.statistics(values[:, None], np.ones((count, 1)), fallback, columns)
+        at_points = values[:, None] == own.points
+        fallback, columns = (
+            np.repeat(own.start, count, axis=0),
+            own.columns.take(np.zeros(count, int)),
+        )
+        elsewhere = np.where(at_points.any(axis=1), np.nan, values)[:, None]
+        picked = own.kind.statistics(elsewhere, np.ones((count, 1)), fallback, columns)
         pull = self._pull * (1.0 - 1.0 / count)
-        counts = ((1.0 - pull) * known.share + pull * picked) * (known.rows / count)
-        found = leaf.estimate(counts, task.smoothing.leaves, fallback, columns)
-        return [leaf.from_row(row) for row in found]
+        counts = ((1.0 - pull) * own.share + pull * picked) * (own.held[-1] / count)
+        table = own.kind.estimate(counts, task.smoothing.leaves, fallback, columns)
+        column, alpha, rows = task.columns[variable], task.smoothing.leaves, own.held[-1] / count
+        leaves = [LeafModel.of(own.kind.from_row(row), column, rows, alpha) for row in table]
+        if len(own.points) == 0:
+            return leaves
+        places = np.column_stack([at_points, ~at_points.any(axis=1) & ~np.isnan(values)])
+        total = own.held.sum()
+        shares = (1.0 - pull) * own.held / total + pull * places
+        weights = smoothing.smoothed(
+            shares * total / count, task.smoothing.leaves, np.full_like(shares, 1.0 / len(own.held))
+        )
+        points = [point_at(column, value) for value in own.points.tolist()]
+        return [
+            leaf.beside(points, row) for leaf, row in zip(leaves, weights.tolist(), strict=True)
+        ]
 
-    def _column(self, variable: int) -> _ColumnStatistics:
-        if variable not in self._statistics:
-            table, column = self._task.table, self._task.columns[variable]
-            values = table.column(variable)
-            rows = float(table.weights[~np.isnan(values)].sum())
-            leaf = leaf_class(column.kind)
-            start = np.array([leaf.default(column)], dtype=np.float64)
-            columns = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
-            statistics = leaf.statistics(values[None, :], table.weights[None, :], start, columns)
-            self._statistics[variable] = _ColumnStatistics(rows, statistics / (rows or 1.0))
-        return self._statistics[variable]
+    def _column(self, variable: int) -> _ColumnFit:
+        if variable not in self._fits:
+            self._fits[variable] = self._fit(variable)
+        return self._fits[variable]
+
+    def _fit(self, variable: int) -> _ColumnFit:
+        """Choose the distribution of a column by all its values, and add up their statistics."""
+        table, column = self._task.table, self._task.columns[variable]
+        points = np.empty(0)
+        if not column.is_finite and self._options.points == "auto":
+            points = repeated_values(column, table.column(variable), table.weights)
+        values, weights = table.column(variable)[None, :], table.weights[None, :]
+        at_points = [values[0] == point for point in points.tolist()]
+        for own in at_points:
+            weights = np.where(own, 0.0, weights)
+        known = ~np.isnan(values)
+        held = np.array([table.weights[own].sum() for own in at_points] + [weights[known].sum()])
+        columns = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
+        kind = self._best(column, columns, values, weights)
+        start = np.array([kind.default(column)], dtype=np.float64)
+        statistics = kind.statistics(values, weights, start, columns)
+        return _ColumnFit(kind, start, columns, points, held, statistics / (held[-1] or 1.0))
+
+    def _best(
+        self, column: Column, columns: LeafColumns, values: Floats, weights: Floats
+    ) -> type[Distribution]:
+        kinds = self._options.candidates(column)
+        if len(kinds) == 1:
+            return kinds[0]
+        scores = []
+        for kind in kinds:
+            start = np.array([kind.default(column)], dtype=np.float64)
+            table = fit_table(kind, start, columns, values, weights, self._task.smoothing.leaves)
+            scores.append(float(penalised(kind, table, values, weights)[0]))
+        return kinds[int(np.argmax(scores))]
 
 
 def starting_weights(

@@ -9,6 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from spnc.common.arrays import Floats
+from spnc.data.binning import binned
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
@@ -17,12 +18,15 @@ _CACHE: WeakKeyDictionary[Table, dict[float, Floats]] = WeakKeyDictionary()
 
 
 def shared_information(columns: Sequence[Column], table: Table, alpha: float) -> Floats:
-    """Return the mutual information of every two columns; cached per table and `alpha`."""
+    """Return the mutual information of every two columns; cached per table and `alpha`.
+
+    That of numbers is the information of their ranges.
+    """
     known = _CACHE.setdefault(table, {})
     if alpha not in known:
         # One thread: sums of fractional weights would otherwise depend on the number of threads.
         with threadpool_limits(limits=1):
-            known[alpha] = mutual_information(pair_counts(columns, table), alpha)
+            known[alpha] = mutual_information(pair_counts(*binned(columns, table)), alpha)
     return known[alpha]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from spnc.data.dataset import Dataset
+from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.search.auto.costs import Costs
 from spnc.search.auto.proposal import FinishedTry, Proposal, best_of, level
 from spnc.spec.recipe import Recipe
@@ -41,6 +42,16 @@ class Board:
     def columns(self) -> int:
         """How many columns the table has."""
         return len(self.dataset.columns)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether some column holds numbers or dates, and not states."""
+        return not all(column.is_finite for column in self.dataset.columns)
+
+    @property
+    def slice_leaves(self) -> SliceOptions:
+        """The model of slices: Chow-Liu trees, which are better, where the columns allow them."""
+        return SliceOptions(model="factorised" if self.has_numbers else "chow-liu")
 
     @property
     def rows(self) -> int:

@@ -62,7 +62,7 @@ def read_start(table: str, settings: Many[str], sink: Sink) -> Start | None:
     files = any(s.startswith(("data.valid=", "data.test=")) for s in settings)
     data = mapping(train=text(table)) if files else mapping(source=text(table))
     two = Scalar(2, "2", span)  # so that links between components can be asked for
-    entry = mapping(learner=text("chow-liu"), count=two)
+    entry = mapping(learner=text("hclt"), count=two)
     tree = mapping(model=text(model_name(table)), data=data, forest=Sequence((entry,), span))
     recipe = bind_recipe(override(tree, settings, sink), span, sink)
     if recipe is None or sink.failed:

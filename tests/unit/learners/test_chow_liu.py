@@ -20,6 +20,7 @@ from spnc.graph.nodes import Builder, Graph, Leaf, payloads
 from spnc.learners import LearningTask
 from spnc.learners.chow_liu import ChowLiu
 from spnc.learners.extra_spn import ExtraSpn
+from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.learners.support.trees import maximum_spanning_tree
 from spnc.leaves.indicator import Indicator
 from spnc.leaves.smoothing import Smoothing
@@ -32,6 +33,7 @@ from tests.circuits import all_states, probability, random_columns, random_rows
 from tests.places import SHARED_DATA
 
 SEEDS = st.integers(0, 10**6)
+CHOW_LIU = SliceOptions(model="chow-liu")
 DATA = Path(os.environ.get("SPNC_DATA", SHARED_DATA))
 
 
@@ -170,7 +172,9 @@ def test_without_noise_trees_are_alike_and_with_noise_they_differ() -> None:
 def test_an_extra_spn_may_end_in_trees(seed: int, missing: float) -> None:
     columns = random_columns(np.random.default_rng(seed), 5)
     table = random_table(seed, columns, missing)
-    graph = learn(columns, table, ExtraSpn(min_instances=10, leaves="chow-liu"), seed=seed)
+    graph = learn(
+        columns, table, ExtraSpn(min_instances=10, leaves=CHOW_LIU), seed=seed
+    )
     sink = Sink()
     checks.check(graph, sink)
     assert sink.diagnostics == []
@@ -181,7 +185,9 @@ def test_an_extra_spn_may_end_in_trees(seed: int, missing: float) -> None:
 def test_slices_share_the_leaves_that_say_which_state_a_column_has() -> None:
     columns = [Column(f"x{i}") for i in range(8)]
     table = random_table(2, columns, rows=300)
-    graph = learn(columns, table, ExtraSpn(min_instances=20, beta=0.9, leaves="chow-liu"))
+    graph = learn(
+        columns, table, ExtraSpn(min_instances=20, beta=0.9, leaves=CHOW_LIU)
+    )
     found = [p for p in payloads(graph).values() if isinstance(p, Leaf)]
     said = [
         (p.variable, p.distribution.row) for p in found if isinstance(p.distribution, Indicator)

@@ -26,11 +26,13 @@ from spnc.learners import LearningTask
 from spnc.learners.learn_spn import LearnSpn
 from spnc.learners.support.clustering import HardEm, kmeans
 from spnc.learners.support.independence import g_test, groups
+from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.leaves.smoothing import Smoothing
 from tests.circuits import all_states, probability, random_columns, random_rows
 from tests.places import SHARED_DATA
 
 SEEDS = st.integers(0, 10**6)
+CHOW_LIU = SliceOptions(model="chow-liu")
 DATA = Path(os.environ.get("SPNC_DATA", SHARED_DATA))
 METHODS = st.sampled_from(["em", "kmeans"])
 
@@ -73,7 +75,11 @@ def test_what_it_builds_is_a_valid_circuit_that_sums_to_one(
     values = random_rows(seed, tuple(columns), 50, missing)
     table = Table(values, rng.integers(0, 3, size=50).astype(float))
     learner = LearnSpn(
-        min_instances=4, independence=factor, rows=method, clusters=clusters, leaves=leaves
+        min_instances=4,
+        independence=factor,
+        rows=method,
+        clusters=clusters,
+        leaves=SliceOptions(model=leaves),
     )
     graph = learn(columns, table, learner, seed)
     sink = Sink()
@@ -148,7 +154,9 @@ def test_one_cluster_is_factorised_or_becomes_a_tree() -> None:
     columns, table = binary(np.repeat(half, 4, axis=1))
     flat = learn(columns, table, LearnSpn(penalty=1000.0))
     assert flat.number_of_nodes() == 5
-    tree = learn(columns, table, LearnSpn(penalty=1000.0, leaves="chow-liu"), alpha=0.0)
+    tree = learn(
+        columns, table, LearnSpn(penalty=1000.0, leaves=CHOW_LIU), alpha=0.0
+    )
     assert probability(tree, np.ones(4)) == pytest.approx(half.mean())
 
 

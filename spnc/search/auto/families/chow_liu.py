@@ -27,15 +27,17 @@ class ChowLiuTree(Options):
     """One tree; two different ones where links between components are asked for."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """Yield the tree once; before a large one, independent columns."""
+        """Yield the tree once, or independent columns before a large one or instead of it."""
         tree, edges = _entry(board), _tree_edges(board)
         if not board.tried:
             slow = SETUP_GUESS * edges > FIRST_SHARE * board.budget
-            if edges > MOST_EDGES or slow:
+            if board.has_numbers or edges > MOST_EDGES or slow:
                 alone = replace(tree, learner=LearnSpn(min_instances=EVERY))
                 yield _proposal(board, alone, ALONE, 1.0, board.columns)
             else:
                 yield _proposal(board, tree, TREE, 1.0, edges)
+        elif board.has_numbers:
+            return
         elif board.tried[0].axis == ALONE and TREE not in board.given_up:
             # The loop drops the proposal once its recipe was tried.
             gain = TREE_GAIN * abs(level(board.tried[0].outcome))

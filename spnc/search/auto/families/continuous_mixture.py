@@ -91,7 +91,9 @@ class ContinuousMixtures(Options):
 
     def propose(self, board: Board) -> Iterator[Proposal]:
         """Yield a small mixture, ways to fit it, the largest that fits; steps from the best."""
-        if board.columns < 2 or not board.tried or _logits(board) > MOST_LOGITS:
+        if board.columns < 2 or not board.tried or board.has_numbers:
+            return
+        if _logits(board) > MOST_LOGITS:
             return
         best = best_of(t for t in board.tried if _learner(t.recipe) is not None)
         if best is None:

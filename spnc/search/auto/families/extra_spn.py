@@ -31,7 +31,7 @@ class ExtraSpns(Options):
         """Yield the forest, once there is something to compare it with."""
         if board.columns < 2 or len(board.tried) < 3:
             return
-        entry = Component(count=COUNT, learner=ExtraSpn(leaves="chow-liu"))
+        entry = Component(count=COUNT, learner=ExtraSpn(leaves=board.slice_leaves))
         recipe = replace(
             board.base,
             forest=(entry,),

@@ -39,7 +39,7 @@ class LearnSpns(Options):
         seconds = 1.0 + SECONDS * board.dataset.train.rows * board.columns**2
         edges = EDGES * board.columns
         if own is None:
-            entry = Component(learner=LearnSpn(min_instances=50, leaves="chow-liu"))
+            entry = Component(learner=LearnSpn(min_instances=50, leaves=board.slice_leaves))
             recipe = replace(
                 board.base,
                 forest=(entry,),

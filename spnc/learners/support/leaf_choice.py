@@ -1,0 +1,148 @@
+"""Which distribution a leaf gets: the options of learners, and the choice that `auto` makes.
+
+A binary column has Bernoulli leaves and a categorical one categorical leaves. For numbers there are
+several distributions. A spec names one for each kind of column, or leaves the choice to `auto`: all
+that fit the column's values are fitted, and the one with the best penalised log-likelihood is
+taken, LL - k/2 · ln(rows) for k parameters.
+
+A value that many rows share, such as a zero, gets a point mass of its own beside the distribution
+of the other values. The two are then a small sum instead of a leaf: a `LeafModel` of several parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from spnc.common.arrays import Floats
+from spnc.data.columns import Column, ColumnKind
+from spnc.leaves import Distribution
+from spnc.registry import LEAVES, Conflict, Options, option
+
+AUTO = "auto"
+# What `auto` chooses from. Leaves from outside are never chosen unless a spec names them:
+# installing a package must not change other recipes.
+CANDIDATES: dict[ColumnKind, tuple[str, ...]] = {
+    "binary": ("bernoulli",),
+    "categorical": ("categorical",),
+    "count": ("poisson", "negative-binomial"),
+    "real": ("gaussian", "student-t"),
+    "date": ("gaussian",),
+}
+POSITIVE = ("log-normal", "gamma", "exponential")  # besides, for columns of positive numbers
+
+SliceModel = Literal["factorised", "chow-liu"]
+
+
+class LeafModel(NamedTuple):
+    """A leaf, or a mixture of several over the same column."""
+
+    parts: tuple[Distribution, ...]
+    weights: tuple[float, ...] = (1.0,)
+
+    @staticmethod
+    def of(leaf: Distribution, column: Column, rows: float, alpha: float) -> LeafModel:
+        """Return the model of a leaf that was fitted to this many rows.
+
+        A distribution of positive numbers gets `alpha` pseudo-rows of a Gaussian like the whole
+        column beside it: later rows may hold a zero, and smoothing makes nothing impossible.
+        """
+        if leaf.plugin_name not in POSITIVE or alpha == 0.0:
+            return LeafModel((leaf,))
+        wide = LEAVES[CANDIDATES["real"][0]]
+        share = alpha / (rows + alpha)
+        safe: Distribution = wide.from_row(np.array(wide.default(column)))
+        return LeafModel((leaf, safe), (1.0 - share, share))
+
+    def beside(self, points: Sequence[Distribution], weights: Sequence[float]) -> LeafModel:
+        """Return the mixture of point masses and this model, which has the last of the weights."""
+        rest = weights[-1]
+        return LeafModel(
+            (*points, *self.parts), (*weights[:-1], *(rest * own for own in self.weights))
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafOptions(Options):
+    """The distributions of leaves over numbers, by kind of column."""
+
+    real: str = option(AUTO, "the leaf of real columns: its name, or auto")
+    count: str = option(AUTO, "the leaf of columns of counts: its name, or auto")
+    date: str = option(AUTO, "the leaf of dates: its name, or auto")
+    points: Literal["auto", "none"] = option(
+        "auto", "whether values that many rows share get point masses of their own"
+    )
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report names that are no leaf for the kind of column."""
+        kinds: tuple[ColumnKind, ...] = ("real", "count", "date")
+        for kind in kinds:
+            name = getattr(self, kind)
+            fitting = [n for n in LEAVES if kind in LEAVES[n].kinds and n != "point"]
+            if name != AUTO and name not in fitting:
+                yield Conflict(
+                    kind,
+                    f"`{name}` is not a leaf for {kind} columns",
+                    f"choose auto, {', '.join(fitting)}",
+                )
+
+    def candidates(self, column: Column) -> tuple[type[Distribution], ...]:
+        """Return the distributions that a leaf over this column may have."""
+        named = getattr(self, column.kind, AUTO)
+        if named != AUTO:
+            return (LEAVES[named],)
+        names = CANDIDATES[column.kind]
+        scale = column.scale
+        if column.kind == "real" and scale is not None and scale.low > 0.0:
+            names += POSITIVE
+        return tuple(LEAVES[name] for name in names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceOptions(LeafOptions):
+    """The model of a slice that is not split, and the distributions of its leaves."""
+
+    one_value_for: ClassVar[tuple[str, ...]] = ("model",)
+
+    model: SliceModel = option(
+        "factorised",
+        "the model of a slice that is not split: independent columns, or a Chow-Liu tree for each "
+        "group of dependent columns",
+    )
+
+
+DEFAULT = LeafOptions()
+
+
+def finite_leaf(column: Column) -> type[Distribution]:
+    """Return the leaf of a binary or categorical column."""
+    (name,) = CANDIDATES[column.kind]
+    found: type[Distribution] = LEAVES[name]
+    return found
+
+
+def penalised(kind: type[Distribution], table: Floats, values: Floats, weights: Floats) -> Floats:
+    """Return the penalised log-likelihood of each leaf, given `values` and `weights`, [leaf, row].
+
+    Impossible values make it minus infinity.
+    """
+    known = ~np.isnan(values)
+    held = weights * known
+    terms = np.where(held > 0.0, kind.log_density(table, values), 0.0)
+    rows = held.sum(axis=1)
+    found: Floats = (held * terms).sum(axis=1)
+    found -= 0.5 * kind.free_parameters(table.shape[1]) * np.log(np.maximum(rows, 1.0))
+    return found
+
+
+def columns_alike(
+    columns: Sequence[Column], options: LeafOptions
+) -> dict[tuple[int, tuple[type[Distribution], ...]], list[int]]:
+    """Return the columns whose leaves can be fitted together: same states, same candidates."""
+    found: dict[tuple[int, tuple[type[Distribution], ...]], list[int]] = {}
+    for i, column in enumerate(columns):
+        found.setdefault((column.states, options.candidates(column)), []).append(i)
+    return found

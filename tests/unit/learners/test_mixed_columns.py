@@ -1,0 +1,182 @@
+"""Learners on tables with categories, counts, real numbers and missing cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from spnc.data.scales import scale_of
+
+from spnc import checks
+from spnc.data.binning import binned, ranges
+from spnc.data.columns import Column
+from spnc.data.dataset import Dataset, Table
+from spnc.diagnostics import Sink
+from spnc.graph.nodes import Builder, Graph, Leaf, Sum, payloads
+from spnc.learners import LearningTask
+from spnc.learners.chow_liu import ChowLiu
+from spnc.learners.continuous_mixture.learner import ContinuousMixture
+from spnc.learners.extra_spn import ExtraSpn
+from spnc.learners.hclt import HiddenChowLiu
+from spnc.learners.learn_spn import LearnSpn
+from spnc.learners.rat_spn import RatSpn
+from spnc.learners.support.leaf_choice import LeafOptions, SliceOptions
+from spnc.leaves.smoothing import Smoothing
+from spnc.program.lower import lower
+from spnc.registry import BACKENDS, LEAVES
+from spnc.testing.forests import drawing
+from spnc.training.m_step import m_step
+from tests.mixed import mixed_dataset
+
+PRIOR = Smoothing.of(0.1)
+LEARNERS = {
+    "hclt": HiddenChowLiu(states=4),
+    "rat-spn": RatSpn(splits=2, repetitions=2, sums=3, inputs=3),
+    "extra-spn": ExtraSpn(min_instances=100),
+    "extra-spn, kmeans": ExtraSpn(min_instances=100, rows="kmeans"),
+    "learn-spn": LearnSpn(min_instances=100),
+    "learn-spn, kmeans": LearnSpn(min_instances=100, rows="kmeans"),
+}
+
+
+def learned(learner: Any, dataset: Dataset, seed: int = 0) -> Graph:
+    builder = Builder(dataset.columns)
+    rng = np.random.default_rng(seed)
+    task = LearningTask(dataset.columns, dataset.by_columns, PRIOR, rng, builder, Sink())
+    builder.graph.graph["root"] = learner.learn(task)
+    return builder.graph
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_circuit_is_valid_and_explains_every_row(name: str, missing: float) -> None:
+    dataset = mixed_dataset(400, missing)
+    graph = learned(LEARNERS[name], dataset)
+    sink = Sink()
+    checks.check(graph, sink)
+    sink.stop()
+    program, parameters = lower(graph)
+    engine = BACKENDS["numpy"]().open(program)
+    unknown = Table(np.full((1, len(dataset.columns)), np.nan))
+    assert engine.log_likelihood(parameters, unknown) == pytest.approx(0.0, abs=1e-9)
+    before = engine.score(parameters, dataset.train)
+    assert before.impossible == 0
+    counts = engine.expected_counts(parameters, dataset.train)
+    after = engine.score(m_step(program, parameters, counts, PRIOR), dataset.train)
+    assert after.average >= before.average - 0.01
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_same_seed_gives_the_same_circuit(name: str) -> None:
+    dataset = mixed_dataset(300, 0.2)
+    assert drawing(learned(LEARNERS[name], dataset)) == drawing(learned(LEARNERS[name], dataset))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_constant_and_empty_columns_are_learned(name: str) -> None:
+    dataset = mixed_dataset(200)
+    values = dataset.train.values.copy()
+    values[:, 7], values[:, 8] = 2.5, np.nan
+    columns = list(dataset.columns)
+    for i in (7, 8):
+        columns[i] = replace(columns[i], scale=scale_of(values[:, i], np.ones(len(values))))
+    changed = Dataset("mixed", tuple(columns), {"train": Table(values)})
+    program, parameters = lower(learned(LEARNERS[name], changed))
+    score = BACKENDS["numpy"]().open(program).score(parameters, changed.train)
+    assert score.impossible == 0
+    assert np.isfinite(score.average)
+
+
+@pytest.mark.parametrize(
+    "learner", [ChowLiu(), ContinuousMixture(), LearnSpn(leaves=SliceOptions(model="chow-liu"))]
+)
+def test_learners_of_states_name_the_columns_that_they_cannot_take(learner: Any) -> None:
+    sink = Sink()
+    learner.verify(mixed_dataset(50), sink)
+    (problem,) = sink.diagnostics
+    assert problem.code == "E229"
+    assert "6 columns hold numbers" in problem.message
+    assert "`visits` (count)" in problem.notes[0]
+
+
+def leaves_over(graph: Graph, variable: int) -> list[str]:
+    nodes = payloads(graph).values()
+    own = [n for n in nodes if isinstance(n, Leaf) and n.variable == variable]
+    return [leaf.distribution.plugin_name for leaf in own]
+
+
+def one_column(values: np.ndarray[Any, Any], kind: Any) -> Dataset:
+    column = Column("x", kind, 0, scale=scale_of(values, np.ones(len(values))))
+    return Dataset("one", (column,), {"train": Table(values[:, None].copy())})
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [
+        ("normal", "gaussian"),
+        ("heavy", "student-t"),
+        ("skewed", "log-normal"),
+        ("waiting", "exponential"),
+        ("rare", "poisson"),
+        ("bursts", "negative-binomial"),
+    ],
+)
+def test_auto_finds_the_distribution_that_made_the_values(kind: str, wanted: str) -> None:
+    rng = np.random.default_rng(5)
+    values = {
+        "normal": rng.normal(20.0, 3.0, 3000),
+        "heavy": rng.standard_t(2.5, 3000),
+        "skewed": rng.lognormal(0.0, 1.0, 3000),
+        "waiting": rng.exponential(4.0, 3000),
+        "rare": rng.poisson(3.0, 3000).astype(float),
+        "bursts": rng.negative_binomial(2, 0.2, 3000).astype(float),
+    }[kind]
+    dataset = one_column(values, "count" if kind in ("rare", "bursts") else "real")
+    assert leaves_over(learned(LearnSpn(), dataset), 0) == [wanted]
+
+
+@pytest.mark.parametrize("learner", [LearnSpn(), HiddenChowLiu(states=2)])
+def test_a_value_that_many_rows_share_gets_a_point_mass(learner: Any) -> None:
+    rng = np.random.default_rng(6)
+    values = np.where(rng.random(2000) < 0.4, 0.0, rng.normal(50.0, 9.0, 2000))
+    dataset = one_column(values, "real")
+    graph = learned(learner, dataset)
+    assert "point" in leaves_over(graph, 0)
+    if isinstance(learner, LearnSpn):
+        (top,) = (n for n, node in payloads(graph).items() if isinstance(node, Sum))
+        weights = [edge["weight"] for edge in graph.succ[top].values()]
+        assert weights[0] == pytest.approx((values == 0.0).mean(), abs=0.01)
+    none = replace(learner, leaves=replace(learner.leaves, points="none"))
+    assert "point" not in leaves_over(learned(none, dataset), 0)
+
+
+def test_a_spec_may_name_the_distribution_of_a_kind() -> None:
+    dataset = mixed_dataset(200)
+    chosen = LeafOptions(real="student-t", count="negative-binomial", points="none")
+    graph = learned(HiddenChowLiu(states=2, leaves=chosen), dataset)
+    assert set(leaves_over(graph, 6)) == {"student-t"}
+    assert set(leaves_over(graph, 4)) == {"negative-binomial"}
+    (problem,) = LeafOptions(real="poisson").conflicts()
+    assert "`poisson` is not a leaf for real columns" in problem.message
+    assert set(LEAVES) >= {"poisson", "student-t"}
+
+
+def test_ranges_hold_about_equal_weight_and_never_separate_equal_values() -> None:
+    rng = np.random.default_rng(7)
+    values = np.round(rng.gamma(2.0, 5.0, 5000))
+    weights = rng.random(5000)
+    found = ranges(values, weights, 5)
+    assert set(found) == set(range(5))
+    held = np.bincount(found.astype(int), weights=weights)
+    assert held == pytest.approx(np.full(5, weights.sum() / 5), rel=0.4)
+    for value in np.unique(values):
+        assert len(set(found[values == value])) == 1
+    assert (np.diff(found[np.argsort(values)]) >= 0).all()
+
+
+def test_a_table_of_states_is_not_binned() -> None:
+    columns = (Column("a"), Column("b", "categorical", 3))
+    table = Table(np.array([[0.0, 2.0], [1.0, np.nan]]))
+    assert binned(columns, table) == (columns, table)
