@@ -42,8 +42,9 @@ def assembled(
     Raw columns are freed as they are converted. Scales are not known yet: see `with_scales`.
     """
     matched = match_splits(tables, sink)
-    if matched is None or not all(t.sound for t in tables.values()):
+    if matched is None:
         return None
+    sound = all(table.sound for table in tables.values())
     reports = {split: FileReport(sink, table.file) for split, table in tables.items()}
     rules = rules_by_name(matched.names, options, sink)
     weights = _weights(matched, tables, options, reports, sink)
@@ -62,7 +63,7 @@ def assembled(
         declared = rule is not None and (rule.kind != "auto" or rule.labels is not None)
         verdict = judge_declared(parts, rule) if rule and declared else judge(name, parts)
         verdicts.append((name, replace(verdict, parts=[], odd=None)))
-        if verdict.odd is not None:
+        if verdict.odd is not None and sound:
             originals = dict(zip(tables, parts, strict=True))
             warn_of_odd_cells(name, verdict, originals, tables, sink)
         del parts
@@ -77,7 +78,7 @@ def assembled(
             report_misfits(tables[split], column.name, misfits, reports[split])
     for report in reports.values():
         report.close()
-    if sink.failed:
+    if sink.failed or not sound:
         return None
     where = next(iter(tables.values())).file
     if not columns:
@@ -124,8 +125,9 @@ def fitted(
 ) -> dict[str, Table] | None:
     """Return tables of a model's columns; None after reporting what does not fit them."""
     matched = match_model(columns, rules, tables, sink)
-    if matched is None or not all(t.sound for t in tables.values()):
+    if matched is None:
         return None
+    sound = all(table.sound for table in tables.values())
     found = {}
     for split, table in tables.items():
         places = matched.places[split]
@@ -141,7 +143,7 @@ def fitted(
                 raw = cleaned(_taken(table, places[-1]), missing)
                 weights = _weights_of(raw, rules.weight, table, report)
         found[split] = (cells, weights)
-    if sink.failed:
+    if sink.failed or not sound:
         return None
     return {split: Table.of_columns(cells, weights) for split, (cells, weights) in found.items()}
 
@@ -215,7 +217,7 @@ def report_misfits(
     for misfit in misfits:
         first = int(misfit.rows[0])
         reason = f", {misfit.reason}" if misfit.reason else ""
-        message = f"column `{name}` holds {misfit.value}{reason}{table.row_text(first)}"
+        message = f"column `{name}` holds {misfit.value}{table.row_text(first)}{reason}"
         notes = _others(len(misfit.rows))
         line = table.line_of(first)
         report.error(misfit.code, message, line=line, notes=notes, help=misfit.help)

@@ -47,7 +47,7 @@ def warn_of_left_out(verdicts: Sequence[tuple[str, Verdict]], sink: Sink, where:
     warn(
         "W302",
         "empty",
-        "without any value left out",
+        "left out for having no values",
         "check whether `missing` lists a text that is a value",
     )
     constants = [(n, v) for n, v in verdicts if v.omission == "constant"]
@@ -56,24 +56,29 @@ def warn_of_left_out(verdicts: Sequence[tuple[str, Verdict]], sink: Sink, where:
             f"`{n}`" + (f" (always {label_text(v.labels[0])})" if v.labels else "")
             for n, v in constants
         ]
-        message = f"{counted(len(shown), 'column')} with one value only left out: "
+        message = f"{counted(len(shown), 'column')} left out for having one value only: "
         help = "a constant column says nothing about the others"
         sink.warning("W301", message + listed(shown, _NAMED), where=where, help=help)
     first = next((n for n, v in verdicts if v.omission == "id"), "")
     warn(
         "W306",
         "id",
-        "that identify rows left out",
+        "left out for identifying rows",
         f"to model one all the same, declare its kind: `columns: {{{first}: categorical}}`",
     )
     first = next((n for n, v in verdicts if v.omission == "labels"), "")
     warn(
         "W307",
         "labels",
-        f"with more than {MOST_LABELS} different texts left out",
+        f"left out for having more than {MOST_LABELS} different texts",
         f"group them, or declare `columns: {{{first}: categorical}}`",
     )
-    warn("W308", "nested", "of nested values left out", "flatten them into columns of their own")
+    warn(
+        "W308",
+        "nested",
+        "left out for holding nested values",
+        "flatten them into columns of their own",
+    )
 
 
 def warn_of_odd_cells(

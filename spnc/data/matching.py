@@ -98,4 +98,5 @@ def _report_unknown(unknown: list[str], own: list[str], table: RawTable, sink: S
     absent = [name for name in own if name not in set(table.names or ())]
     notes = [f"not in the data: {listed([f'`{n}`' for n in absent])}"] if absent else []
     help = did_you_mean(unknown[0], absent or own)
-    sink.error("E307", message, where=table.file, notes=notes, help=f"{help}; or remove the column")
+    help = f"{help} Otherwise remove the column" if help.endswith("?") else f"remove it; {help}"
+    sink.error("E307", message, where=table.file, notes=notes, help=help)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,9 +27,10 @@ from spnc.data.files import TEXT_TYPES, file_type
 from spnc.data.options import Header
 from spnc.data.raw_table import RawTable, number_columns
 from spnc.data.table_rules import TableRules
-from spnc.data.text_exact import check_names
+from spnc.data.text_cells import records
+from spnc.data.text_exact import check_names, parse_exact
 from spnc.data.text_fast import FastReader, IrregularTextError
-from spnc.data.text_layout import Layout, found_layout
+from spnc.data.text_layout import FirstLine, Layout, found_layout
 from spnc.data.text_tables import cut_header, text_start, whole_rows
 from spnc.diagnostics import Sink
 
@@ -79,7 +81,14 @@ def read_pieces(
                 done += rows
                 if progress is not None:
                     progress(f"{done:,} rows, {path.name}", min(file.tell(), total), total)
-    except (OSError, EOFError, zlib.error, CompressionError, IrregularTextError) as error:
+    except (
+        OSError,
+        EOFError,
+        zlib.error,
+        CompressionError,
+        IrregularTextError,
+        UnicodeDecodeError,
+    ) as error:
         raise PiecewiseError from error
 
 
@@ -110,11 +119,17 @@ def _text(
             reader = FastReader(len(first), layout.delimiter, missing, as_texts)
             if report.failed:
                 raise PiecewiseError
-        if not block.strip():  # for example blank lines at the end of the file
-            if block.strip(b"\n"):
-                raise PiecewiseError
+        # A piece of blank lines, for example at the end of the file, is no problem.
+        if not block.strip() and not any(records(block.decode(), layout.delimiter)):
             continue
-        yield RawTable("", reader.parse(block), names)
+        try:
+            yield RawTable("", reader.parse(block), names)
+        except IrregularTextError:
+            report = FileReport(Sink(), "")
+            table = parse_exact(block.decode(), report, Layout(layout.delimiter, FirstLine(False)))
+            if table is None or not table.sound or table.width != reader.width:
+                raise PiecewiseError from None
+            yield replace(table, names=names)
 
 
 def _array(stream: BinaryIO, widths: set[int]) -> Iterator[RawTable]:

@@ -22,6 +22,8 @@ from spnc.data.text_cells import WHITESPACE, is_number
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
 _PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
+_BLANK_LINE = re.compile(rb"^[ \t]+$", re.MULTILINE)
+_HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -69,6 +71,8 @@ class FastReader:
     def _parsed(self, block: bytes) -> list[RawColumn]:
         if b"\0" in block or (b'"' in block and not self._plainly_quoted(block)):
             raise IrregularTextError
+        if self.width == 1 and _BLANK_LINE.search(block):
+            raise IrregularTextError
         rows = block.count(b"\n") + 1
         if self.delimiter == WHITESPACE:
             block = _single_spaces(block)
@@ -77,6 +81,9 @@ class FastReader:
             if table.num_rows != rows:
                 raise IrregularTextError
             wrong = {i for i in range(self.width) if not _as_declared(table.column(i))}
+            if _HEXADECIMAL.search(block):  # a number to Arrow, a word to spnc
+                integers = (i for i, kind in enumerate(table.schema.types) if kind == pa.int64())
+                wrong.update(integers)
             if not wrong - self.as_texts:
                 return [raw_column(table.column(i)) for i in range(self.width)]
             self.as_texts |= wrong
