@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from spnc import passes
 from spnc.backends import Backend, Engine
@@ -22,10 +22,13 @@ from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
 from spnc.common.views import model_html, model_text
-from spnc.data.columns import Column, ColumnKind
+from spnc.data.columns import Column
 from spnc.data.dataset import UNSPLIT, Table
+from spnc.data.frames import raw_from_python
+from spnc.data.load import load_table
 from spnc.data.pairs import mutual_information
 from spnc.data.stream import stream_table
+from spnc.data.table_rules import TableRules
 from spnc.diagnostics import Sink, counted, did_you_mean, listed
 from spnc.graph.nodes import Graph
 from spnc.leaves.leaf_columns import LeafColumns
@@ -40,7 +43,8 @@ from spnc.registry import BACKENDS, LEAVES
 from spnc.registry.usage import report_absent_leaves
 
 FORMAT = "spnc-model"
-VERSION = 1
+VERSION = 2  # with labels, scales and units of columns
+PLAIN_VERSION = 1  # without
 
 
 @dataclass(eq=False, repr=False)
@@ -72,20 +76,50 @@ class Model:
         return self.program.columns
 
     @property
+    def rules(self) -> TableRules:
+        """How tables are matched with the columns: names, row weights, unseen categories."""
+        return TableRules.from_json(self.provenance.get("table"))
+
+    @property
     def engine(self) -> Engine:
         """The program opened on the model's backend."""
         if self._engine is None:
             self._engine = self.backend.open(self.program)
         return self._engine
 
-    def log_likelihood(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Return log p(row) for `values[row, column]`; NaN cells are marginalised.
+    def log_likelihood(self, data: Any) -> NDArray[np.float64]:
+        """Return log p(row) for the rows of a data frame, a dict of columns or an array.
 
-        An impossible row has -inf. Raises `InputError` for values that no column can have.
+        Columns with names are matched by name, in any order; an absent one is missing in every
+        row. Arrays have the columns in the model's order, texts as their codes. Missing cells are
+        marginalised. An impossible row has -inf. Raises `InputError` for unknown columns, and for
+        values that no column can have.
         """
-        return np.concatenate(
-            [np.empty(0), *map(self._log_likelihood, Table(self._checked(values)).pieces())]
-        )
+        pieces = self.table_of(data).pieces()
+        return np.concatenate([np.empty(0), *map(self._log_likelihood, pieces)])
+
+    def table_of(self, data: Any) -> Table:
+        """Return a data frame, a dict of columns or an array as a table of the model's columns.
+
+        Raises `InputError`.
+        """
+        sink = Sink()
+        raw = raw_from_python(data, sink)
+        sink.stop()
+        assert raw is not None
+        if raw.names is None and raw.width not in (len(self.columns), len(self.rules.names)):
+            shape = (raw.rows, raw.width)
+            wanted = counted(len(self.columns), "column")
+            sink.error(
+                "E505",
+                f"the values have the shape {shape}, the model has {wanted}",
+                help="give one row per case and one column per variable: "
+                + listed([c.name for c in self.columns]),
+            )
+            sink.stop()
+        columns = self.columns if raw.names is not None else tuple(map(_by_code, self.columns))
+        found = load_table(raw, sink, columns=columns, rules=self.rules)
+        return sink.require(found).splits[UNSPLIT]
 
     def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
         """Return log p of the rows of a valid table; equal rows are computed once."""
@@ -95,14 +129,14 @@ class Model:
 
     def evaluate(
         self,
-        source: str | Path | ArrayLike,
+        source: Any,
         *,
         split: str | None = None,
         progress: Progress | None = None,
     ) -> dict[str, Score]:
         """Return the score of every split of a data source: `scores["test"].average`.
 
-        `source` is what `spnc eval` takes, a file or a dataset's name, or an array as for
+        `source` is what `spnc eval` takes, a file or a dataset's name, or a table as for
         `log_likelihood`; without splits of its own it is the split "all". With `split`, only that
         one is scored. Files are read piece by piece. Raises `InputError`.
         """
@@ -111,11 +145,13 @@ class Model:
         pieces: Iterable[tuple[str, Table]]
         if isinstance(source, str | Path):
             what = f"`{source}`"
-            pieces = stream_table(str(source), sink, columns=self.columns, progress=progress)
+            pieces = stream_table(
+                str(source), sink, columns=self.columns, rules=self.rules, progress=progress
+            )
         else:
-            what = "an array"
-            rows = Table(self._checked(source))
-            pieces = ((UNSPLIT, piece) for piece in (Table(rows.values[:0]), *rows.pieces()))
+            what = "the given data"
+            rows = self.table_of(source)
+            pieces = ((UNSPLIT, piece) for piece in (rows.take(slice(0)), *rows.pieces()))
         seen = set()
         for name, piece in pieces:
             seen.add(name)
@@ -163,40 +199,11 @@ class Model:
         """Write the model file; an existing one is replaced only by a complete one."""
         write_bytes(Path(path), to_bytes(self))
 
-    def _checked(self, values: ArrayLike) -> NDArray[np.float64]:
-        sink = Sink()
-        try:
-            array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            sink.error("E505", "the values are not numbers", help="NaN stands for a missing value")
-            sink.stop()
-            raise
-        if array.ndim == 1:
-            array = array[None, :]
-        if array.ndim != 2 or array.shape[1] != len(self.columns):
-            wanted = counted(len(self.columns), "column")
-            sink.error(
-                "E505",
-                f"the values have the shape {array.shape}, the model has {wanted}",
-                help="give one row per case and one column per variable: "
-                + listed([c.name for c in self.columns]),
-            )
-            sink.stop()
-        for i, column in enumerate(self.columns):
-            cells = array[:, i]
-            whole = np.floor(cells) == cells
-            good = np.isnan(cells) | ((cells >= 0) & (cells < column.states) & whole)
-            if not good.all():
-                row = int(np.argmin(good))
-                bad = counted(int((~good).sum()), "value")
-                sink.error(
-                    "E308",
-                    f"column `{column.name}` has {bad} that it cannot have",
-                    notes=[f"the first is {cells[row]:g}, in row {row}"],
-                    help=f"it is {column}: 0 to {column.states - 1}, or NaN where missing",
-                )
-        sink.stop()
-        return array
+
+def _by_code(column: Column) -> Column:
+    """Return a column as arrays of numbers hold it: texts by their codes."""
+    texts = all(isinstance(label, str) for label in column.labels or (0,))
+    return replace(column, labels=None) if texts else column
 
 
 def to_bytes(model: Model) -> bytes:
@@ -215,11 +222,12 @@ def to_bytes(model: Model) -> bytes:
     for i, (leaf, table) in enumerate(zip(program.leaves, parameters.tables, strict=True)):
         tensors[f"leaves.{i}.variables"] = leaf.variables
         tensors[f"leaves.{i}.parameters"] = np.ascontiguousarray(table)
+    columns = [column.as_json() for column in program.columns]
     about = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": PLAIN_VERSION if all(isinstance(c, list) for c in columns) else VERSION,
         "name": model.name,
-        "columns": [[c.name, c.kind, c.states] for c in program.columns],
+        "columns": columns,
         "leaves": [[t.distribution, t.states, t.first] for t in program.leaves],
         "root": program.root,
         "layers": program.layers,
@@ -289,11 +297,11 @@ def read_model(path: Path, sink: Sink) -> Model | None:
     if not isinstance(about, dict):
         sink.error("E504", "the model's description is not readable", where=where)
         return None
-    if about.get("version") != VERSION:
+    if about.get("version") not in (PLAIN_VERSION, VERSION):
         sink.error(
             "E503",
             f"the model is of format version {about.get('version')}; "
-            f"this spnc reads version {VERSION}",
+            f"this spnc reads versions {PLAIN_VERSION} to {VERSION}",
             where=where,
             help="install the version of spnc that wrote it, or train again",
         )
@@ -321,12 +329,10 @@ def _from_parts(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Mode
         isinstance(about["name"], str)
         and isinstance(about["provenance"], dict)
         and all(type(about[key]) is int for key in ("root", "layers"))
-        and all(_are(column, str, str, int) and column[2] >= 2 for column in about["columns"])
-        and all(column[1] in get_args(ColumnKind) for column in about["columns"])
         and all(_are(leaf, str, int, int) for leaf in about["leaves"])
     ):
         raise ValueError("its description is not that of a model")
-    columns = tuple(Column(name, kind, states) for name, kind, states in about["columns"])
+    columns = tuple(map(Column.from_json, about["columns"]))
     tables = tuple(tensors[f"leaves.{i}.parameters"] for i in range(len(about["leaves"])))
     leaves = []
     for i, (distribution, states, first) in enumerate(about["leaves"]):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from spnc.data.scales import scale_of
 
 from benchmarks.common.mixed_network import STATES, MixedNetwork, hidden
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset, Table, packed
+from spnc.data.scales import scale_of
 
 FINITE, COUNTS = 4, 2  # the first columns are categorical, then come counts, then real ones
 

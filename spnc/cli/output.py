@@ -27,8 +27,10 @@ def say(text: str = "", *, aside: bool = False) -> None:
     print(visible(text, keep="\n"), file=sys.stderr if aside else sys.stdout)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:
-    """Return rows as an aligned table; the first `left` columns are left-aligned."""
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1, right: int = 0
+) -> str:
+    """Return rows as an aligned table; the first `left` and last `right` are left-aligned."""
     cells = [[cell(value) for value in row] for row in rows]
     head = [visible(name) for name in head]
     widths = [max(width(r[i]) for r in [head, *cells]) for i in range(len(head))]
@@ -37,7 +39,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) 
         parts = []
         for i, (text, wide) in enumerate(zip(row, widths, strict=True)):
             room = " " * (wide - width(text))
-            parts.append(text + room if i < left else room + text)
+            leftwards = i < left or i >= len(head) - right
+            parts.append(text + room if leftwards else room + text)
         return ("  " + "  ".join(parts)).rstrip()
 
     rule = "  " + "  ".join("─" * wide for wide in widths)

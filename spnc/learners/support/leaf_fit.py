@@ -66,8 +66,8 @@ def fit_leaves(
         made = with_points(columns, own, shared, values, weights, alpha)
         leaves = types[number].fit(own, values, made.rest, alpha)
         fitted = [
-            LeafModel.of(leaf, columns[v], float(rows), alpha)
-            for leaf, v, rows in zip(leaves, own.tolist(), made.rest.sum(axis=1), strict=True)
+            LeafModel.of(leaf, columns[v], float(held), alpha)
+            for leaf, v, held in zip(leaves, own.tolist(), made.rest.sum(axis=1), strict=True)
         ]
         for member, model in zip(members.tolist(), made.models(fitted), strict=True):
             found[member] = model

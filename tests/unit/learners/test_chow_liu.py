@@ -172,9 +172,7 @@ def test_without_noise_trees_are_alike_and_with_noise_they_differ() -> None:
 def test_an_extra_spn_may_end_in_trees(seed: int, missing: float) -> None:
     columns = random_columns(np.random.default_rng(seed), 5)
     table = random_table(seed, columns, missing)
-    graph = learn(
-        columns, table, ExtraSpn(min_instances=10, leaves=CHOW_LIU), seed=seed
-    )
+    graph = learn(columns, table, ExtraSpn(min_instances=10, leaves=CHOW_LIU), seed=seed)
     sink = Sink()
     checks.check(graph, sink)
     assert sink.diagnostics == []
@@ -185,9 +183,7 @@ def test_an_extra_spn_may_end_in_trees(seed: int, missing: float) -> None:
 def test_slices_share_the_leaves_that_say_which_state_a_column_has() -> None:
     columns = [Column(f"x{i}") for i in range(8)]
     table = random_table(2, columns, rows=300)
-    graph = learn(
-        columns, table, ExtraSpn(min_instances=20, beta=0.9, leaves=CHOW_LIU)
-    )
+    graph = learn(columns, table, ExtraSpn(min_instances=20, beta=0.9, leaves=CHOW_LIU))
     found = [p for p in payloads(graph).values() if isinstance(p, Leaf)]
     said = [
         (p.variable, p.distribution.row) for p in found if isinstance(p.distribution, Indicator)

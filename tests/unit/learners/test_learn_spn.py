@@ -154,9 +154,7 @@ def test_one_cluster_is_factorised_or_becomes_a_tree() -> None:
     columns, table = binary(np.repeat(half, 4, axis=1))
     flat = learn(columns, table, LearnSpn(penalty=1000.0))
     assert flat.number_of_nodes() == 5
-    tree = learn(
-        columns, table, LearnSpn(penalty=1000.0, leaves=CHOW_LIU), alpha=0.0
-    )
+    tree = learn(columns, table, LearnSpn(penalty=1000.0, leaves=CHOW_LIU), alpha=0.0)
     assert probability(tree, np.ones(4)) == pytest.approx(half.mean())
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from spnc.data.scales import scale_of
 
 from spnc import checks
 from spnc.data.binning import binned, ranges
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset, Table
+from spnc.data.scales import scale_of
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph, Leaf, Sum, payloads
 from spnc.learners import LearningTask
@@ -134,7 +134,11 @@ def test_auto_finds_the_distribution_that_made_the_values(kind: str, wanted: str
         "bursts": rng.negative_binomial(2, 0.2, 3000).astype(float),
     }[kind]
     dataset = one_column(values, "count" if kind in ("rare", "bursts") else "real")
-    assert leaves_over(learned(LearnSpn(), dataset), 0) == [wanted]
+    graph = learned(LearnSpn(), dataset)
+    assert leaves_over(graph, 0)[0] == wanted
+    program, parameters = lower(graph)
+    later = Table(np.array([[0.0], [3.0 * values.max()]]))
+    assert (BACKENDS["numpy"]().open(program).log_likelihood(parameters, later) > -np.inf).all()
 
 
 @pytest.mark.parametrize("learner", [LearnSpn(), HiddenChowLiu(states=2)])
