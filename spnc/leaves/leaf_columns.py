@@ -29,6 +29,7 @@ class LeafColumns:
     sd: Floats
     log_mean: Floats
     log_sd: Floats
+    is_count: NDArray[np.bool_]  # whether the column holds whole numbers from 0
 
     @staticmethod
     def of(columns: Sequence[Column], variables: Ints) -> LeafColumns:
@@ -36,8 +37,9 @@ class LeafColumns:
         own = [columns[v] for v in variables.tolist()]
         scales = [column.scale or _DEFAULT for column in own]
         names = ("resolution", "low", "high", "mean", "sd", "log_mean", "log_sd")
-        arrays = (np.array([getattr(s, name) for s in scales], dtype=float) for name in names)
-        return LeafColumns(own[0].states if own else 0, *arrays)
+        arrays = {n: np.array([getattr(s, n) for s in scales], dtype=float) for n in names}
+        is_count = np.array([column.kind == "count" for column in own], dtype=bool)
+        return LeafColumns(own[0].states if own else 0, is_count=is_count, **arrays)
 
     def __len__(self) -> int:
         return len(self.resolution)
@@ -53,4 +55,5 @@ class LeafColumns:
             self.sd[leaves],
             self.log_mean[leaves],
             self.log_sd[leaves],
+            self.is_count[leaves],
         )

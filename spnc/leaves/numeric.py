@@ -1,0 +1,217 @@
+"""`NumericLeaf`: what leaves over numbers (counts, reals and dates) have in common.
+
+Most of them need three things: `features` of a value whose weighted sums are all that training has
+to know, the `average` of these features over the training column, and `best`, the parameters that
+maximise the expected log density for given averages of the features.
+
+Smoothing with `alpha` adds `alpha` pseudo-rows that are distributed like the training column:
+`alpha` times the column's average features are added to the sums, and the log prior is `alpha`
+times the expected log density of such a row. No leaf is narrower than the resolution of its column:
+`best` is the maximum among the parameters for which the density of a value that the column can hold
+is at most one per resolution.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from spnc.common.arrays import Floats
+from spnc.data.columns import Column, ColumnKind, Scale
+from spnc.leaves.leaf_columns import LeafColumns
+
+# The height of a normal density times its standard deviation, 1/sqrt(2 pi): a normal density with
+# a standard deviation of this many resolutions has a height of one per resolution.
+NORMAL_HEIGHT = float(1.0 / np.sqrt(2.0 * np.pi))
+WIDTH_TOLERANCE = 1e-9  # how much narrower than allowed a leaf that was written down may be
+
+
+class NumericLeaf(ABC):
+    """A distribution over numbers; see `spnc.leaves.Distribution`.
+
+    A subclass is a dataclass whose fields are its parameters. It adds `problems`, `default`,
+    `is_valid`, `log_density`, `sample`, `mode`, `mean`, `variance`, `cdf` and `support`, and
+    either `features`, `average`, `best` and `expected_log_density`, or its own `statistics`,
+    `estimate` and `log_prior`.
+    """
+
+    __slots__ = ()
+
+    plugin_name: ClassVar[str]
+    kinds: ClassVar[tuple[ColumnKind, ...]] = ("real", "date")
+    arity: ClassVar[int | None] = 2
+    fit_steps: ClassVar[int] = 1
+    is_finite: ClassVar[bool] = False
+    feature_count: ClassVar[int] = 1
+
+    @property
+    def row(self) -> tuple[float, ...]:
+        """The parameters, as a row of a table."""
+        own: Any = self
+        return tuple(getattr(self, field.name) for field in fields(own))
+
+    @classmethod
+    def from_row(cls, row: Floats) -> Self:
+        """Return the leaf with a table's row of parameters."""
+        return cls(*(float(x) for x in row))
+
+    @staticmethod
+    def free_parameters(width: int) -> int:
+        """All parameters."""
+        return width
+
+    # -- training ------------------------------------------------------------------------------
+
+    @classmethod
+    def statistic_count(cls, width: int, states: int) -> int:
+        """The weight of all values, and the weighted sum of each feature."""
+        del width, states
+        return 1 + cls.feature_count
+
+    @staticmethod
+    def features(values: Floats, columns: LeafColumns) -> list[Floats]:
+        """Return the features of values, each in the shape of `values`.
+
+        The first array is one where the value counts, and zero where it is missing or outside the
+        support. All others are zero there.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def average(columns: LeafColumns) -> Floats:
+        """Return the average features of the training column, `[leaf, feature]`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def best(averages: Floats, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the table of highest expected log density for `averages[leaf, feature]`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def expected_log_density(table: Floats, averages: Floats, columns: LeafColumns) -> Floats:
+        """Return the average log density by leaf, without terms that do not depend on the table."""
+        raise NotImplementedError
+
+    @classmethod
+    def statistics(
+        cls, values: Floats, flows: Floats, table: Floats, columns: LeafColumns
+    ) -> Floats:
+        """Return the weight of all values and the weighted sums of their features."""
+        del table
+        shared = columns.take(slice(0, 1)) if _is_shared(values, columns) else columns
+        return weighted_sums(flows, cls.features(values, shared))
+
+    @classmethod
+    def estimate(
+        cls, statistics: Floats, alpha: float, table: Floats, columns: LeafColumns
+    ) -> Floats:
+        """Return the table of highest expected log-likelihood plus log prior."""
+        weight = statistics[:, :1] + alpha
+        sums = statistics[:, 1:] + (alpha * cls.average(columns) if alpha > 0.0 else 0.0)
+        empty = weight <= 0.0
+        averages = np.where(empty, cls.average(columns), sums / np.where(empty, 1.0, weight))
+        return np.where(empty, table, cls.best(averages, table, columns))
+
+    @classmethod
+    def log_prior(cls, table: Floats, alpha: float, columns: LeafColumns) -> float:
+        """Return `alpha` times the expected log density of a row like the training column."""
+        if alpha == 0.0:
+            return 0.0
+        with np.errstate(divide="ignore"):
+            expected = cls.expected_log_density(table, cls.average(columns), columns)
+        return float(alpha * expected.sum())
+
+    # -- questions -----------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def cdf(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
+        """Return the probability of at most the value."""
+
+    @classmethod
+    def above(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
+        """Return the probability of more than the value.
+
+        A subclass whose `cdf` comes close to one provides it without a loss of digits.
+        """
+        return 1.0 - cls.cdf(table, values, columns)
+
+    @classmethod
+    def interval(cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns) -> Floats:
+        """Return the probability of low <= value <= high, from the smaller of the two tails."""
+        before = np.where(columns.is_count[:, None], np.ceil(low) - 1.0, low)
+        below = cls.cdf(table, before, columns)
+        lower = cls.cdf(table, high, columns) - below
+        upper = cls.above(table, before, columns) - cls.above(table, high, columns)
+        found: Floats = np.where(below > 0.5, upper, lower)
+        return np.where(low <= high, np.clip(found, 0.0, 1.0), 0.0)
+
+
+def _is_shared(values: Floats, columns: LeafColumns) -> bool:
+    """Whether all leaves see the same values on the same scale."""
+    if len(values) > 1 or len(columns) == 0:
+        return False
+    own = (columns.mean, columns.sd, columns.log_mean, columns.log_sd, columns.low)
+    return all(bool((array == array[0]).all()) for array in own)
+
+
+def weighted_sums(flows: Floats, features: list[Floats]) -> Floats:
+    """Return the sums of `flows[leaf, row]` times each feature, `[leaf, feature]`.
+
+    A feature is `[leaf, row]`, or `[1, row]` for values that all leaves share.
+    """
+    if len(features[0]) == 1 and len(flows) > 1:
+        found: Floats = flows @ np.concatenate(features).T
+        return found
+    return np.stack([np.einsum("lr,lr->l", flows, feature) for feature in features], axis=1)
+
+
+def column_unit(columns: LeafColumns) -> Floats:
+    """Return the unit in which a column's values are summed: the standard deviation."""
+    return np.where(columns.sd > 0.0, columns.sd, resolution_of(columns))
+
+
+def resolution_of(columns: LeafColumns) -> Floats:
+    """Return the resolution of each column, at least the distance between neighbouring floats."""
+    largest = np.maximum(
+        np.maximum(np.abs(columns.low), np.abs(columns.high)), np.abs(columns.mean)
+    )
+    return np.maximum(columns.resolution, np.spacing(largest))
+
+
+def scale_of(column: Column) -> Scale:
+    """Return a column's scale, or the standard one."""
+    return column.scale or Scale()
+
+
+def too_narrow(column: Column, width: float, least: float, what: str) -> list[str]:
+    """Return the problem of a leaf whose `width` is below `least` resolutions, if it has one.
+
+    `what` names the width. Without a scale, nothing is known about the resolution.
+    """
+    if column.scale is None or not width > 0.0:
+        return []
+    bound = least * column.scale.resolution
+    if width >= bound * (1.0 - WIDTH_TOLERANCE):
+        return []
+    return [
+        f"{what} = {width:g} is narrower than the column's resolution "
+        f"{column.scale.resolution:g} allows: at least {bound:.4g}"
+    ]
+
+
+def not_finite(**parameters: float) -> list[str]:
+    """List the parameters that are not finite numbers."""
+    return [f"{name} = {x:g} is not finite" for name, x in parameters.items() if not np.isfinite(x)]
+
+
+def not_positive(**parameters: float) -> list[str]:
+    """List the parameters that are not finite numbers above zero."""
+    return [
+        f"{name} = {x:g} is not a finite number above 0"
+        for name, x in parameters.items()
+        if not (np.isfinite(x) and x > 0.0)
+    ]
