@@ -9,21 +9,24 @@ language. Both hold everything but the column's name:
 
 from __future__ import annotations
 
+import json
 import math
 import numbers
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 from spnc.data.columns import FINITE, KINDS, Column, Label, Scale
 from spnc.diagnostics import counted, did_you_mean, listed, nearest
-from spnc.language.grammar import quoted
+from spnc.language.grammar import quoted_on_one_line
 
 SCALE = tuple(f.name for f in fields(Scale))
 DATE_UNITS = ("days", "seconds")
 MOST_STATES = 10**9  # of a categorical column: more is a mistake
-TYPES = (
-    "types are binary, categorical(k) with k of at least 2, categorical with labels, "
+_SHORT = re.compile(r"(\w+)(?:\s*\(\s*(\d{1,9})\s*\))?")
+_TYPES = (
+    'types are binary, categorical(k) with k of at least 2, categorical("a", "b", …), '
     "count, real and date"
 )
 
@@ -59,8 +62,30 @@ def type_text(column: Column) -> str:
         return str(column)
     given = {} if column.scale is None else asdict(column.scale)
     options = [f"{name} = {float(value)!r}" for name, value in given.items()]
-    options += [f"unit = {quoted(column.unit)}"] if column.unit else []
+    options += [f"unit = {quoted_on_one_line(column.unit)}"] if column.unit else []
     return f"{column.kind}({', '.join(options)})" if options else column.kind
+
+
+def plain_of_options(
+    kind: str, values: Sequence[Label], named: Mapping[str, Label]
+) -> dict[str, Any]:
+    """Return as plain values what the language writes in brackets: `kind(values, name = …)`."""
+    found: dict[str, Any] = {"kind": kind}
+    if kind == "categorical" and len(values) == 1 and not isinstance(values[0], str):
+        found["states"] = values[0]
+    elif values:
+        found["labels"] = list(values)
+    scale = {key: value for key, value in named.items() if key in SCALE}
+    found |= {key: value for key, value in named.items() if key not in SCALE}
+    return found | ({"scale": scale} if scale else {})
+
+
+def plain_of_text(text: str) -> dict[str, Any]:
+    """Return as plain values what a short text says: a kind, or `categorical(3)`."""
+    match = _SHORT.fullmatch(text.strip())
+    if match is None:
+        return {"kind": text.strip()}
+    return {"kind": match[1]} if match[2] is None else {"kind": match[1], "states": int(match[2])}
 
 
 def column_of(name: str, plain: Mapping[str, Any]) -> tuple[Column | None, list[str]]:
@@ -79,16 +104,22 @@ def column_of(name: str, plain: Mapping[str, Any]) -> tuple[Column | None, list[
     return Column(name, kind, states, labels, scale, unit), []
 
 
-def hint(kind: str) -> str:
-    """Return what may have been meant by a word that is not a kind of column."""
+def hint(plain: Mapping[str, Any]) -> str:
+    """Return what may have been meant by a type that is wrong."""
+    kind = str(plain.get("kind", "")).split("(")[0]
+    if kind in KINDS and kind not in FINITE:
+        return f"options of a {kind} column are {', '.join(SCALE)} and unit"
     near = nearest(kind, KINDS)
     if near is None or near == kind:
-        return TYPES
+        return _TYPES
     return f"did you mean `{'categorical(3)' if near == 'categorical' else near}`?"
 
 
 def _problems(plain: Mapping[str, Any]) -> Iterator[str]:
     kind = plain.get("kind")
+    if kind is None:
+        yield "the kind is missing"
+        return
     if kind not in KINDS:
         yield f"`{kind}` is not a kind of column"
         return
@@ -97,7 +128,8 @@ def _problems(plain: Mapping[str, Any]) -> Iterator[str]:
         if key == "labels" and key not in allowed:
             yield f"a {kind} column has no labels"
         elif key not in allowed:
-            yield f"`{key}` does not belong to a {kind} column; {did_you_mean(str(key), allowed)}"
+            known = {*SCALE, "unit"} if "unit" in allowed else allowed - {"kind"}
+            yield f"`{key}` does not belong to a {kind} column; {did_you_mean(str(key), known)}"
     if kind in FINITE:
         yield from _state_problems(kind, plain)
     else:
@@ -110,7 +142,7 @@ def _state_problems(kind: str, plain: Mapping[str, Any]) -> Iterator[str]:
     if states is not None and not (
         isinstance(states, int) and not isinstance(states, bool) and 2 <= states <= MOST_STATES
     ):
-        yield f"`{states}` is not a number of states"
+        yield f"{shown_plain(states)} is not a number of states"
         return
     if labels is None:
         if kind == "categorical" and states is None:
@@ -123,7 +155,7 @@ def _state_problems(kind: str, plain: Mapping[str, Any]) -> Iterator[str]:
         return
     bad = [label for label in labels if not _is_label(label)]
     if bad:
-        yield f"`{bad[0]}` is not a label: labels are texts, finite numbers, true or false"
+        yield f"{shown_plain(bad[0])} is not a label: labels are texts, finite numbers, true or false"
         return
     twice = [label for i, label in enumerate(labels) if label in labels[:i]]
     if twice:
@@ -150,7 +182,7 @@ def _scale_problems(scale: Any) -> Iterator[str]:
         if key not in SCALE:
             yield f"`{key}` is not part of a scale; {did_you_mean(str(key), SCALE)}"
         elif not _is_finite(value):
-            yield f"{key} = {value} is not a finite number"
+            yield f"{key} = {shown_plain(value)} is not a finite number"
         else:
             good[key] = float(value)
     for key in ("resolution", "sd"):
@@ -176,12 +208,20 @@ def _unit_problems(kind: str, unit: Any) -> Iterator[str]:
     if unit is None:
         return
     if not isinstance(unit, str):
-        yield f"the unit `{unit}` is not a text"
+        yield f"the unit {shown_plain(unit)} is not a text"
     elif kind == "date" and unit not in DATE_UNITS:
         yield f"a date is counted in {listed(DATE_UNITS).replace(', ', ' or ')}, not in `{unit}`"
+
+
+def shown_plain(value: Any) -> str:
+    """Return a value as messages show it: as JSON, if it can be written so."""
+    try:
+        return json.dumps(value, default=str, ensure_ascii=False)
+    except (TypeError, ValueError):  # keys that are not texts, or a mapping inside itself
+        return str(value)
 
 
 def _label_text(label: Label) -> str:
     if isinstance(label, bool):
         return "true" if label else "false"
-    return quoted(label) if isinstance(label, str) else repr(label)
+    return quoted_on_one_line(label) if isinstance(label, str) else repr(label)
