@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from spnc import passes
 from spnc.backends import Backend, Engine
 from spnc.common.atomic import write_bytes
+from spnc.common.cells import column_text
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
@@ -29,6 +30,7 @@ from spnc.program.model_file import SavedModel, file_content, read_model_file
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Score
 from spnc.queries.pairwise import pair_probabilities
+from spnc.queries.rows import Rows
 from spnc.queries.sample import sample
 from spnc.registry import BACKENDS
 
@@ -48,7 +50,7 @@ class Model:
         return model_text(self.name, self._counts())
 
     def _repr_html_(self) -> str:
-        columns = [(c.name, str(c)) for c in self.columns]
+        columns = [(c.name, f"{c}: {column_text(c)}") for c in self.columns]
         return model_html(self.name, self._counts(), columns, self.provenance)
 
     def _counts(self) -> dict[str, int]:
@@ -126,17 +128,19 @@ class Model:
         """
         return mutual_information(pair_probabilities(self.engine, self.parameters, progress))
 
-    def sample(self, rows: int, seed: int = 0) -> NDArray[np.float64]:
-        """Return rows drawn from the model, `[row, column]`; the same seed gives the same rows.
+    def sample(self, rows: int, seed: int = 0) -> Rows:
+        """Return rows drawn from the model; the same seed gives the same rows.
 
-        Raises `InputError` for a negative number of rows or seed.
+        They print as a table of labels, dates and numbers; their `values[row, column]` are what
+        queries take. Raises `InputError` for a negative number of rows or seed.
         """
         sink = Sink()
         for name, value in (("rows", rows), ("seed", seed)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
                 sink.error("E505", f"`{name}` is {value!r}", help="give a whole number, 0 or more")
         sink.stop()
-        return sample(self.program, self.parameters, rows, random_stream(seed, "sample"))
+        stream = random_stream(seed, "sample")
+        return Rows(self.columns, sample(self.program, self.parameters, rows, stream))
 
     def graph(self) -> Graph:
         """Return the circuit as a networkx graph."""
@@ -174,8 +178,7 @@ class Model:
             sink.stop()
         for i, column in enumerate(self.columns):
             cells = array[:, i]
-            whole = np.floor(cells) == cells
-            good = np.isnan(cells) | ((cells >= 0) & (cells < column.states) & whole)
+            good = np.isnan(cells) | _possible(column, cells)
             if not good.all():
                 row = int(np.argmin(good))
                 bad = counted(int((~good).sum()), "value")
@@ -183,10 +186,27 @@ class Model:
                     "E308",
                     f"column `{column.name}` has {bad} that it cannot have",
                     notes=[f"the first is {cells[row]:g}, in row {row}"],
-                    help=f"it is {column}: 0 to {column.states - 1}, or NaN where missing",
+                    help=f"it is {column}: {_allowed(column)}, or NaN where missing",
                 )
         sink.stop()
         return array
+
+
+def _possible(column: Column, cells: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which values a column can have, leaving missing ones aside."""
+    if column.kind in ("real", "date"):
+        return np.isfinite(cells)
+    most = column.states - 1 if column.is_finite else np.finfo(np.float64).max
+    found: NDArray[np.bool_] = (cells >= 0) & (cells <= most) & (np.floor(cells) == cells)
+    return found
+
+
+def _allowed(column: Column) -> str:
+    """Return in words which numbers a column can have."""
+    if not column.is_finite:
+        return "whole numbers from 0" if column.kind == "count" else "finite numbers"
+    codes = f"0 to {column.states - 1}"
+    return codes if column.labels is None else f"the codes {codes} of {column_text(column)}"
 
 
 def to_bytes(model: Model) -> bytes:

@@ -13,6 +13,7 @@ import json
 import math
 import numbers
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
@@ -155,11 +156,12 @@ def _state_problems(kind: str, plain: Mapping[str, Any]) -> Iterator[str]:
         return
     bad = [label for label in labels if not _is_label(label)]
     if bad:
-        yield f"{shown_plain(bad[0])} is not a label: labels are texts, finite numbers, true or false"
+        what = "labels are texts, finite numbers, true or false"
+        yield f"{shown_plain(bad[0])} is not a label: {what}"
         return
-    twice = [label for i, label in enumerate(labels) if label in labels[:i]]
-    if twice:
-        yield f"the label {_label_text(twice[0])} is given twice"
+    often = Counter(labels)
+    if len(often) < len(labels):
+        yield f"the label {_label_text(often.most_common(1)[0][0])} is given twice"
     wanted = 2 if kind == "binary" else states
     if wanted is not None and len(labels) != wanted:
         yield f"{counted(len(labels), 'label')} for {wanted} states"
