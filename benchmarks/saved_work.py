@@ -16,6 +16,7 @@ from benchmarks.common.circuits import FALLBACK, SOURCES, circuit, data_of, grap
 from spnc.backends.numba.layout import Layout
 from spnc.backends.numba.layout_builder import make_layout
 from spnc.backends.planning import planner
+from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.cli.output import table
 from spnc.data.dataset import Dataset, Table
@@ -35,7 +36,7 @@ def left(program: Program, rows: Table, group_limit: int) -> int:
     usual, planner.GROUP_LIMIT = planner.GROUP_LIMIT, group_limit
     try:
         index = ProgramIndex(program)
-        return operations(make_layout(index, index.encode(rows), rows.weights))
+        return operations(make_layout(encode(index, rows)))
     finally:
         planner.GROUP_LIMIT = usual
 

@@ -17,7 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from spnc.backends.planning.reference_distribution import reference_probabilities
+from spnc.backends.planning.encoding import encode
+from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.common.column_sets import members
 from spnc.common.observer import Progress
@@ -200,11 +201,9 @@ class NumpyEngine:
 
 def _log_reference(program: Program, table: Table) -> Floats:
     """Return the log probability of every cell in the reference distribution, `[column, row]`."""
-    states = np.array([column.states for column in program.columns])
-    missing = np.isnan(table.values)
-    codes = np.where(missing, states, table.values).astype(np.int64).T
-    probabilities = reference_probabilities(codes, states, table.weights)
-    return np.stack([np.log(p)[own] for p, own in zip(probabilities, codes, strict=True)])
+    encoded = encode(ProgramIndex(program), table)
+    tables = encoded.log_reference_tables
+    return np.stack([logs[encoded.codes[column]] for column, logs in tables.items()])
 
 
 def _log(weights: Floats) -> Floats:

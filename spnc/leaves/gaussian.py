@@ -77,8 +77,9 @@ class Gaussian(NumericLeaf):
         return [present.astype(np.float64), z, z * z]
 
     @staticmethod
-    def average(columns: LeafColumns) -> Floats:
+    def average(table: Floats, columns: LeafColumns) -> Floats:
         """The features' averages over the column: 0 and 1."""
+        del table
         spread = (columns.sd / column_unit(columns)) ** 2
         return np.stack([np.zeros_like(spread), spread], axis=1)
 

@@ -34,8 +34,8 @@ class NumericLeaf(ABC):
 
     A subclass is a dataclass whose fields are its parameters. It adds `problems`, `default`,
     `is_valid`, `log_density`, `sample`, `mode`, `mean`, `variance`, `cdf` and `support`, and
-    either `features`, `average`, `best` and `expected_log_density`, or its own `statistics`,
-    `estimate` and `log_prior`.
+    either `features`, `average`, `best` and `expected_log_density`, or its own `statistics` and
+    `log_prior` where the features depend on the parameters.
     """
 
     __slots__ = ()
@@ -81,8 +81,11 @@ class NumericLeaf(ABC):
         raise NotImplementedError
 
     @staticmethod
-    def average(columns: LeafColumns) -> Floats:
-        """Return the average features of the training column, `[leaf, feature]`."""
+    def average(table: Floats, columns: LeafColumns) -> Floats:
+        """Return the average features of the training column, `[leaf, feature]`.
+
+        Only features that depend on the parameters need `table`.
+        """
         raise NotImplementedError
 
     @staticmethod
@@ -109,10 +112,10 @@ class NumericLeaf(ABC):
         cls, statistics: Floats, alpha: float, table: Floats, columns: LeafColumns
     ) -> Floats:
         """Return the table of highest expected log-likelihood plus log prior."""
-        weight = statistics[:, :1] + alpha
-        sums = statistics[:, 1:] + (alpha * cls.average(columns) if alpha > 0.0 else 0.0)
+        usual = cls.average(table, columns)
+        weight, sums = statistics[:, :1] + alpha, statistics[:, 1:] + alpha * usual
         empty = weight <= 0.0
-        averages = np.where(empty, cls.average(columns), sums / np.where(empty, 1.0, weight))
+        averages = np.where(empty, usual, sums / np.where(empty, 1.0, weight))
         return np.where(empty, table, cls.best(averages, table, columns))
 
     @classmethod
@@ -121,7 +124,7 @@ class NumericLeaf(ABC):
         if alpha == 0.0:
             return 0.0
         with np.errstate(divide="ignore"):
-            expected = cls.expected_log_density(table, cls.average(columns), columns)
+            expected = cls.expected_log_density(table, cls.average(table, columns), columns)
         return float(alpha * expected.sum())
 
     # -- questions -----------------------------------------------------------------------------
@@ -163,10 +166,11 @@ def weighted_sums(flows: Floats, features: list[Floats]) -> Floats:
 
     A feature is `[leaf, row]`, or `[1, row]` for values that all leaves share.
     """
-    if len(features[0]) == 1 and len(flows) > 1:
+    if len(flows) > 1 and all(len(feature) == 1 for feature in features):
         found: Floats = flows @ np.concatenate(features).T
         return found
-    return np.stack([np.einsum("lr,lr->l", flows, feature) for feature in features], axis=1)
+    wide = [np.broadcast_to(feature, flows.shape) for feature in features]
+    return np.stack([np.einsum("lr,lr->l", flows, feature) for feature in wide], axis=1)
 
 
 def column_unit(columns: LeafColumns) -> Floats:
@@ -215,3 +219,13 @@ def not_positive(**parameters: float) -> list[str]:
         for name, x in parameters.items()
         if not (np.isfinite(x) and x > 0.0)
     ]
+
+
+def positive_mean(columns: LeafColumns) -> Floats:
+    """Return the mean of each column's positive values.
+
+    It is known where all values are positive. Otherwise it follows from the logarithms: half the
+    values lie one standard deviation of the logarithm above their mean, half as far below.
+    """
+    spread = np.exp(columns.log_mean) * np.cosh(columns.log_sd)
+    return np.where(columns.low > 0.0, columns.mean, spread)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spnc.backends.cupy.cost import cost, table_bytes
-from spnc.backends.cupy.engine import CupyEngine, chunk_rows
+from spnc.backends.cupy.engine import CupyEngine, LoadedTable, chunk_rows
 from spnc.backends.cupy.inverse import LIST, MOST_LISTS, dealt, inverse, list_numbers
 from spnc.backends.cupy.launches import Limits, cell_work
 from spnc.backends.cupy.sweep import Batch
@@ -52,11 +52,17 @@ counted = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
 def loaded(
     graph: Graph, table: Table, way: str = STAND_IN, **options: Any
-) -> tuple[CupyEngine, Parameters, Batch]:
+) -> tuple[CupyEngine, Parameters, LoadedTable]:
     program, parameters = lower(graph)
     engine = open_engine(way, program, **options)
     assert isinstance(engine, CupyEngine)
     return engine, parameters, engine.load(table)
+
+
+def only(loaded: LoadedTable) -> Batch:
+    """The one batch of a table without wide columns."""
+    (batch,) = loaded.batches
+    return batch
 
 
 def pairs(one: Counts, other: Counts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -120,11 +126,11 @@ def test_neither_chunks_nor_the_form_of_launches_change_a_bit(way: str, precisio
     graph = hidden_tree(columns, 4, 5)
     table = Table(random_rows(5, tuple(columns), 900, 0.0)).distinct()
     engine, parameters, batch = loaded(graph, table, way, precision=precision)
-    little = workspace_bytes(batch.layout, 64, engine.real) / 1e6
+    little = workspace_bytes(only(batch).layout, 64, engine.real) / 1e6
     found = []
     for own, memory in ((way, None), (STEP_BY_STEP[way], None), (way, little)):
         engine, parameters, batch = loaded(graph, table, own, precision=precision, memory_mb=memory)
-        found.append((len(batch.chunks), bits(engine.expected_counts(parameters, batch))))
+        found.append((len(only(batch).chunks), bits(engine.expected_counts(parameters, batch))))
         assert bits(engine.expected_counts(parameters, batch)) == found[-1][1]
     (one, usual), (also_one, stepwise), (several, chunked) = found
     assert one == also_one == 1
@@ -140,10 +146,10 @@ def test_chunks_are_as_large_as_the_memory_allows(precision: str) -> None:
     graph = hidden_tree(columns, 3, 2)
     table = Table(random_rows(2, tuple(columns), 3_000, 0.0))
     _, _, batch = loaded(graph, table)
-    layout, real = batch.layout, np.dtype(precision)
+    layout, real = only(batch).layout, np.dtype(precision)
 
     def needed(size: int) -> int:
-        arrays = tables(layout, Chunks(layout.rows, size), batch.weights)
+        arrays = tables(layout, Chunks(layout.rows, size), only(batch).encoded.weights)
         own = sum(count * kind.itemsize for count, kind in workspace(layout, size, real).values())
         return own + arrays["feed_list_starts"].nbytes
 
@@ -218,7 +224,7 @@ def test_the_model_of_cost_says_what_the_host_counts(
     engine, parameters, batch = loaded(graph, table, way, precision=precision, memory_mb=memory_mb)
     engine.log_likelihood(parameters, batch)  # compiles
     real = np.dtype(precision)
-    expected = cost(batch.layout, batch.chunks, real, engine.limits)
+    expected = cost(only(batch).layout, only(batch).chunks, real, engine.limits)
     host = engine.device.cupy.host
     for work, ask in (
         (expected.values, engine.log_likelihood),
@@ -230,8 +236,8 @@ def test_the_model_of_cost_says_what_the_host_counts(
         assert host.bytes_read.total() == work.read
         assert host.bytes_written.total() == work.written
         assert host.flops.total() == work.operations
-    arrays = len(batch.tables) + 10  # each is rounded up to 512 bytes
-    kept = table_bytes(batch.layout, batch.chunks, batch.weights)
+    arrays = len(only(batch).tables) + 10  # each is rounded up to 512 bytes
+    kept = table_bytes(only(batch).layout, only(batch).chunks, only(batch).encoded.weights)
     assert host.peak == pytest.approx(kept + expected.workspace, abs=512 * arrays)
 
 
@@ -243,10 +249,10 @@ def test_wide_and_thin_steps_take_turns(way: str) -> None:
     table = repeated_rows(1, tuple(columns), 500, 0.0)
     engine, parameters, batch = loaded(graph, table, way)
     usual = bits(engine.expected_counts(parameters, batch))
-    work = cell_work(batch.layout)[1:]
+    work = cell_work(only(batch).layout)[1:]
     engine.limits = Limits(cells=int(np.median(work)), rows=3_000, many_rows=10**9)
     mixed = engine.load(table)
-    assert {launch.alone for launch in mixed.cell_launches} == {False, True}
+    assert {launch.alone for launch in only(mixed).cell_launches} == {False, True}
     assert bits(engine.expected_counts(parameters, mixed)) == usual
 
 
@@ -256,11 +262,11 @@ def test_few_entries_with_many_edges_are_wide() -> None:
     columns = random_columns(np.random.default_rng(1), 3, binary_only=True)
     graph = hidden_tree(columns, 64, 1)
     _, _, batch = loaded(graph, repeated_rows(1, tuple(columns), 500, 0.0))
-    layout = batch.layout
+    layout = only(batch).layout
     assert np.diff(layout.offsets[layout.steps[: layout.cell_steps + 1]]).max() < 1_000
-    for launch in batch.cell_launches:
+    for launch in only(batch).cell_launches:
         assert launch.alone == layout.step_is_sum[launch.first]
-    assert any(launch.alone for launch in batch.cell_launches)
+    assert any(launch.alone for launch in only(batch).cell_launches)
 
 
 @pytest.mark.parametrize("size", [3, 700, 65_535])

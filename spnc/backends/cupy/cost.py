@@ -30,7 +30,8 @@ from spnc.backends.cupy.tables import (
     workspace_bytes,
 )
 from spnc.backends.planning.edge_lists import EdgeLists
-from spnc.backends.planning.program_index import ProgramIndex, shuffled
+from spnc.backends.planning.encoding import encode
+from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Table
 from spnc.program.program import Program
@@ -67,11 +68,10 @@ class Cost:
 
 def estimate(program: Program, table: Table) -> dict[str, Any]:
     """Return the cost of a program over a table as JSON, with chunks as large as possible."""
-    index = ProgramIndex(program)
-    codes, weights, _ = shuffled(index, table)
-    layout = make_layout(index, codes, weights)
+    encoded = encode(ProgramIndex(program), table, all_codebooks=True).shuffled()
+    layout = make_layout(encoded)
     chunks = Chunks(table.rows, chunk_sizes(layout)[0])
-    kept = table_bytes(layout, chunks, weights)
+    kept = table_bytes(layout, chunks, encoded.weights)
     found: dict[str, Any] = {"rows": table.rows}
     for name in ("float64", "float32"):
         real = np.dtype(name)
@@ -144,7 +144,7 @@ class _Tally:
         leaves = len(layout.leaves.entries)
         sums, straight, mapped = self._edges(layout.children)
         self._add(layout.slots, _DOUBLE, real, 1)
-        self._add(leaves, 2 * _DOUBLE + _INT, real, 2)
+        self._add(leaves, 2 * _DOUBLE + _INT, real, 1)
         self._add(sums.sum(), 4 * real, 0, 6)
         self._add(straight.sum(), real, 0, 1)
         self._add(mapped.sum(), _SHORT + real, 0, 1)

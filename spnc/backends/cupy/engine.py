@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,13 +21,24 @@ from spnc.backends.cupy.tables import (
 )
 from spnc.backends.numba.backend import NumbaBackend
 from spnc.backends.numba.engine import CpuEngine
-from spnc.backends.planning.program_index import ProgramIndex, leaf_probabilities, shuffled
+from spnc.backends.planning.encoding import MOST_CODES, EncodedTable, encode
+from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 
 SHARE_OF_MEMORY = 0.5  # of what is free, for one table: others may be loaded beside it
+# Values of numeric leaves in one batch, at most: with their flows and tables about 300 MB.
+BATCH_ENTRIES = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedTable:
+    """A table's rows on a device: one batch, or several if a column has very many values."""
+
+    rows: int
+    batches: tuple[Batch, ...]
 
 
 class CupyEngine:
@@ -45,17 +57,34 @@ class CupyEngine:
 
     # -- rows ----------------------------------------------------------------------------------
 
-    def load(self, table: Table, *, once: bool = False) -> Batch:
-        """Lay out the rows on the CPU, and copy the result to the device."""
+    def load(self, table: Table, *, once: bool = False) -> LoadedTable:
+        """Lay out the rows on the CPU, and copy the result to the device.
+
+        If a column has too many distinct values for a codebook, the rows are taken in several
+        batches, each with codebooks of its own.
+        """
         del once
-        codes, weights, order = shuffled(self.index, table)
-        layout = make_layout(self.index, codes, weights)
+        whole = encode(self.index, table)
+        if not whole.numbers:
+            return LoadedTable(table.rows, (self._load(whole.shuffled()),))
+        order = np.random.default_rng(0).permutation(table.rows)
+        leaves = sum(self.index.numeric_leaves.values())
+        step = min(MOST_CODES, max(1, BATCH_ENTRIES // max(1, leaves)))
+        batches = []
+        for start in range(0, table.rows, step):
+            own = order[start : start + step]
+            encoded = encode(self.index, table.take(own), all_codebooks=True)
+            batches.append(self._load(replace(encoded, order=own)))
+        return LoadedTable(table.rows, tuple(batches))
+
+    def _load(self, encoded: EncodedTable) -> Batch:
+        layout = make_layout(encoded)
         with self.device.here():
-            chunks = Chunks(table.rows, self._chunk_rows(layout))
-            arrays = tables(layout, chunks, weights)
+            chunks = Chunks(layout.rows, self._chunk_rows(layout))
+            arrays = tables(layout, chunks, encoded.weights)
             on_device = {name: self.device.upload(array) for name, array in arrays.items()}
         launches = cell_launches(layout, self.limits)
-        return Batch(layout, chunks, weights, order, on_device, self.limits, launches)
+        return Batch(layout, chunks, encoded, on_device, self.limits, launches)
 
     def _chunk_rows(self, layout: Layout) -> int:
         """Return how many rows fit into the memory that may be used."""
@@ -66,42 +95,54 @@ class CupyEngine:
 
     # -- passes --------------------------------------------------------------------------------
 
-    def log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
+    def log_likelihood(self, parameters: Parameters, batch: LoadedTable) -> Floats:
         """Return log p(row) for every loaded row; missing values are marginalised."""
-        found = np.empty(batch.layout.rows)
-        found[batch.order] = self._log_likelihood(parameters, batch)
+        found = np.empty(batch.rows)
+        for own in batch.batches:
+            found[own.encoded.order] = self._log_likelihood(parameters, own)
         return found
 
     def _log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
         """Return the log-likelihoods in the batch's own order."""
-        probabilities = leaf_probabilities(self.program, parameters)
         with self.device.here():
             work = Sweep(self.device, batch, self.real, flowing=False)
-            work.start(parameters, probabilities)
+            work.start(parameters)
             for row, count in batch.chunks.bounds():
                 work.rows_forward(row, count)
             return work.log_likelihoods()
 
-    def score(self, parameters: Parameters, batch: Batch) -> Score:
+    def score(self, parameters: Parameters, batch: LoadedTable) -> Score:
         """Return how well the loaded rows are explained."""
-        return Score.of(self._log_likelihood(parameters, batch), batch.weights)
+        found = Score()
+        for own in batch.batches:
+            found += Score.of(self._log_likelihood(parameters, own), own.encoded.weights)
+        return found
 
-    def expected_counts(self, parameters: Parameters, batch: Batch) -> Counts:
+    def expected_counts(self, parameters: Parameters, batch: LoadedTable) -> Counts:
         """Return flows through sum edges and leaves, summed over weighted rows, and the score."""
-        probabilities = leaf_probabilities(self.program, parameters)
+        counts, score = np.zeros(self.program.slots), Score()
+        found = tuple(np.zeros((len(t), t.statistic_count)) for t in self.program.leaves)
+        for own in batch.batches:
+            edge_counts, leaf_flows, log_likelihoods = self._flows(parameters, own)
+            counts += edge_counts
+            leaves, entries = own.encoded.leaves, own.layout.leaves
+            flows = np.zeros(leaves.count)
+            flows[entries.sources] = leaf_flows[entries.entries]
+            leaves.add_finite(flows, found)
+            leaves.add_numeric(flows, parameters, found)
+            score += Score.of(log_likelihoods, own.encoded.weights)
+        return Counts(counts, found, score)
+
+    def _flows(self, parameters: Parameters, batch: Batch) -> tuple[Floats, Floats, Floats]:
+        """Return the counts of edges, the flows of leaf entries and the log-likelihoods."""
         with self.device.here():
             work = Sweep(self.device, batch, self.real, flowing=True)
-            work.start(parameters, probabilities)
+            work.start(parameters)
             for chunk, (row, count) in enumerate(batch.chunks.bounds()):
                 work.rows_forward(row, count)
                 work.rows_backward(chunk, row, count)
             work.cells_backward()
-            edge_counts, leaf_flows = work.edge_counts(), work.leaf_flows()
-            found = work.log_likelihoods()
-        states = np.zeros(self.index.probability_count)
-        states[batch.layout.leaves.sources] = leaf_flows[batch.layout.leaves.entries]
-        score = Score.of(found, batch.weights)
-        return Counts(edge_counts, self.index.leaf_tables(states), score)
+            return work.edge_counts(), work.leaf_flows(), work.log_likelihoods()
 
     # -- single nodes --------------------------------------------------------------------------
 

@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from spnc.backends.cupy import trouble
 from spnc.backends.cupy.inverse import Inverse, dealt, inverse
 from spnc.backends.planning.edge_lists import EdgeLists, edges_of
+from spnc.backends.planning.encoding import EncodedTable
 from spnc.backends.planning.kinds import LEAF, PRODUCT, SUM
 from spnc.backends.planning.leaf_entries import LeafEntries, leaf_entries
 from spnc.backends.planning.planner import ROWS, Planner
-from spnc.backends.planning.program_index import Codes, ProgramIndex
-from spnc.backends.planning.reference_distribution import log_reference, reference_probabilities
 from spnc.common.arrays import Floats, Ints
 from spnc.common.gc_pause import gc_paused
 
@@ -65,7 +64,7 @@ class Layout:
     maps: tuple[NDArray[np.uint16], ...]
     inverses: dict[int, Inverse]  # of the maps between cells
     leaves: LeafEntries
-    probabilities: int  # the number of leaf probabilities, missing values included
+    leaf_count: int  # the number of leaf values, those of missing cells included
     reference: Floats  # the log-likelihood of every row under the reference distribution
 
     @property
@@ -96,12 +95,15 @@ class Layout:
 
 
 @gc_paused()
-def make_layout(index: ProgramIndex, codes: Codes, weights: Floats) -> Layout:
-    """Return the layout of a program for a table's codes; raise E709 if a column is too wide."""
-    if codes.dtype != np.uint16:  # projections, and so codes, are numbered by 16 bits
+def make_layout(encoded: EncodedTable) -> Layout:
+    """Return the layout of a program for a table's codes; raise E709 if a column is too wide.
+
+    Every numeric column has a codebook.
+    """
+    index = encoded.index
+    if encoded.codes.dtype != np.uint16:  # projections, and so codes, are numbered by 16 bits
         raise trouble.too_many_states(index.program.columns)
-    reference = reference_probabilities(codes, index.states, weights)
-    planner = Planner(index, codes)
+    planner = Planner(encoded)
     kinds = np.array(planner.kinds, dtype=np.uint8)
     domains = np.array(planner.node_domains, dtype=np.int64)
     is_row = domains == ROWS
@@ -145,9 +147,13 @@ def make_layout(index: ProgramIndex, codes: Codes, weights: Floats) -> Layout:
                 *_first_of_each(edges.maps[inner], children[inner]), strict=True
             )
         },
-        leaves=leaf_entries(planner, reference, offsets[position[: len(index.leaf_columns)]]),
-        probabilities=index.probability_count,
-        reference=log_reference(codes, reference),
+        leaves=leaf_entries(
+            planner,
+            list(encoded.log_reference_tables.values()),
+            offsets[position[: len(index.leaf_columns)]],
+        ),
+        leaf_count=encoded.leaves.count,
+        reference=encoded.log_reference(),
     )
 
 

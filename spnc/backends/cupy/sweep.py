@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spnc.backends.cupy.device import BLOCK, Device
 from spnc.backends.cupy.launches import Launch, Limits, flow_launches, row_launches
 from spnc.backends.cupy.layout import Layout
 from spnc.backends.cupy.tables import LANES, Chunks, workspace
+from spnc.backends.planning.encoding import EncodedTable
 from spnc.common.arrays import Floats
 from spnc.program.program import Parameters
 
@@ -26,8 +26,7 @@ class Batch:
 
     layout: Layout
     chunks: Chunks
-    weights: Floats
-    order: NDArray[np.intp]  # the position of each row in the table
+    encoded: EncodedTable
     tables: dict[str, Any]  # on the device
     limits: Limits
     cell_launches: list[Launch]
@@ -45,7 +44,7 @@ class Sweep:
         adding_up = ("fed", "lanes")
         flowing_only = ("flows", "totals", *adding_up)
         for name, (count, kind) in workspace(self.layout, batch.chunks.size, real).items():
-            if name in ("weights", "probabilities") or (name in flowing_only and not flowing):
+            if name in ("weights", "log_densities") or (name in flowing_only and not flowing):
                 continue
             make = device.zeros if name in adding_up else device.empty
             self.arrays[name] = make(count, kind)
@@ -64,17 +63,19 @@ class Sweep:
 
     # -- values --------------------------------------------------------------------------------
 
-    def start(self, parameters: Parameters, probabilities: Floats) -> None:
+    def start(self, parameters: Parameters) -> None:
         """Compute everything below the row nodes: the values of all cells."""
         layout = self.layout
         self.arrays["weights"] = self.device.upload(parameters.weights)
-        self.arrays["probabilities"] = self.device.upload(probabilities)
+        self.arrays["log_densities"] = self.device.upload(
+            self.batch.encoded.leaves.logs(parameters)
+        )
         self._launch(
             "logarithms", layout.slots, np.int64(layout.slots), "weights", "log_weights"
         )  # fmt: skip
         leaves = len(layout.leaves.entries)
         self._launch(
-            "leaves", leaves, np.int32(leaves), "probabilities", "leaf_sources", "leaf_reference",
+            "leaves", leaves, np.int32(leaves), "log_densities", "leaf_sources", "leaf_reference",
             "values",
         )  # fmt: skip
         for launch in self.batch.cell_launches:

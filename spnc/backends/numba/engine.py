@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spnc.backends.numba.executor import LayoutExecutor
 from spnc.backends.numba.layout_builder import make_layout
 from spnc.backends.numba.log_domain import FlowTotals, LogDomain
 from spnc.backends.numba.node_values import node_values
-from spnc.backends.planning.program_index import Codes, ProgramIndex, leaf_probabilities, shuffled
+from spnc.backends.planning.encoding import EncodedTable, encode
+from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, thread_count
 from spnc.data.dataset import Table
@@ -26,15 +26,13 @@ TRAINING_PASSES = 50
 class Batch:
     """Rows loaded for an engine, in shuffled order: as codes and, if there are many, a layout."""
 
-    codes: Codes
-    weights: Floats
-    order: NDArray[np.intp]  # the position of each row in the table
+    encoded: EncodedTable
     executor: LayoutExecutor | None  # None: every row is computed in the log domain
 
     @property
     def rows(self) -> int:
         """The number of rows."""
-        return len(self.weights)
+        return self.encoded.rows
 
 
 class CpuEngine:
@@ -52,53 +50,52 @@ class CpuEngine:
 
         Planning costs about as much as evaluating 1,500 rows one by one, whatever the circuit.
         """
-        codes, weights, order = shuffled(self.index, table)
+        encoded = encode(self.index, table).shuffled()
         executor = None
         enough = self.plan_rows if once else self.plan_rows / TRAINING_PASSES
         # Projections, and with them the codes of a column, are numbered by 16 bits.
-        if table.rows >= max(1, enough) and codes.dtype == np.uint16:
-            executor = LayoutExecutor(make_layout(self.index, codes, weights), self.team)
-        return Batch(codes, weights, order, executor)
+        if table.rows >= max(1, enough) and encoded.codes.dtype == np.uint16:
+            executor = LayoutExecutor(make_layout(encoded), self.team)
+        return Batch(encoded, executor)
 
     def log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
         """Return log p(row) for every loaded row; missing values are marginalised."""
         found = np.empty(batch.rows)
-        found[batch.order] = self._log_likelihood(parameters, batch)
+        found[batch.encoded.order] = self._log_likelihood(parameters, batch)
         return found
 
     def _log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
         """Return the log-likelihoods in the batch's own order."""
         found = np.full(batch.rows, np.nan)
-        probabilities = leaf_probabilities(self.program, parameters)
         executor = batch.executor
         if executor is not None:
             with executor.one_blas_thread():
-                executor.start(parameters.weights, probabilities)
+                executor.start(parameters)
                 executor.log_likelihoods(found)
-        self.log_domain.finish(parameters, probabilities, batch.codes, found)
+        self.log_domain.finish(parameters, batch.encoded, found)
         return found
 
     def score(self, parameters: Parameters, batch: Batch) -> Score:
         """Return how well the loaded rows are explained."""
-        return Score.of(self._log_likelihood(parameters, batch), batch.weights)
+        return Score.of(self._log_likelihood(parameters, batch), batch.encoded.weights)
 
     def expected_counts(self, parameters: Parameters, batch: Batch) -> Counts:
         """Return flows through sum edges and leaves, summed over weighted rows, and the score."""
         found = np.full(batch.rows, np.nan)
         counts = np.zeros(self.program.slots)
-        states = np.zeros(self.index.probability_count)
-        probabilities = leaf_probabilities(self.program, parameters)
-        executor = batch.executor
+        tables = tuple(np.zeros((len(t), t.statistic_count)) for t in self.program.leaves)
+        encoded, executor = batch.encoded, batch.executor
         if executor is not None:
             with executor.one_blas_thread():
-                executor.start(parameters.weights, probabilities)
-                executor.flows_through_rows(batch.weights, found, counts)
+                executor.start(parameters)
+                executor.flows_through_rows(encoded.weights, found, counts, tables)
                 executor.flows_through_cells(counts)
-            leaves = executor.layout.leaves
-            states[leaves.sources] = executor.flows[leaves.entries]
-        totals = FlowTotals(batch.weights, counts, states)
-        self.log_domain.finish(parameters, probabilities, batch.codes, found, totals)
-        return Counts(counts, self.index.leaf_tables(states), Score.of(found, batch.weights))
+                flows, leaves = np.zeros(encoded.leaves.count), executor.layout.leaves
+                flows[leaves.sources] = executor.flows[leaves.entries]
+                encoded.leaves.add_finite(flows, tables)
+                encoded.leaves.add_numeric(flows, parameters, tables)
+        self.log_domain.finish(parameters, encoded, found, FlowTotals(counts, tables))
+        return Counts(counts, tables, Score.of(found, encoded.weights))
 
     def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
         """Return the likelihood ratios of these nodes, `[node, row]`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
@@ -12,12 +12,15 @@ import numpy as np
 from spnc.backends.numba import kernels, upper_bounds
 from spnc.backends.numba.layout import Layout
 from spnc.backends.numba.schedule import WORTH_SHARING
+from spnc.backends.numba.wide_leaves import WideLeaves
 from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, even_bounds, shares
+from spnc.program.program import Parameters
 
 CACHE_BYTES = 600_000  # for a block's values and flows: half of a usual second-level cache
 SMALLEST_BLOCK, LARGEST_BLOCK = 16, 512  # rows; blocks are multiples of the smallest
 DENSE_BLOCK = 64  # rows of a block with matrix products, at least
+LOG_EXACT = np.log(1e-15)  # the share of a value that may be lost: log-likelihoods stay exact
 WAVE_BYTES = 32_000_000  # for the flows of a wave, which wait until they are fed to the cells
 
 
@@ -47,6 +50,10 @@ class LayoutExecutor:
         self.buffers = np.empty(int(layout.cell_dense.buffers[-1]))
         self.dense_counts = np.zeros(len(layout.cell_dense.slots))
         self._allocate_blocks()
+        nodes, cells = layout.row_nodes, layout.cells
+        places = sum(len(links.nodes) for links in (nodes.children, nodes.cells, cells.children))
+        places += len(layout.row_dense.slots) + len(cells.kinds) + len(nodes.kinds)
+        self.log_loss = np.log(kernels.FLOOR) + np.log(places) - LOG_EXACT
         self.stage_bounds = [self._stage_bounds(stage) for stage in layout.stages]
 
     def _allocate_blocks(self) -> None:
@@ -67,8 +74,13 @@ class LayoutExecutor:
         widest = int(np.diff(layout.row_dense.starts).max(initial=0))
         self.dense_flows = [np.empty(widest * self.width) for _ in range(threads)]
         self.flags = np.zeros(self.blocks, dtype=np.int64)
+        self.skipped = np.zeros(layout.rows, dtype=np.uint8)
+        self.above = np.empty(layout.rows)
+        self.wide = WideLeaves(layout.encoded, self.width, threads)
         per_block = 8 * (len(nodes.gates) * self.width + edges + dense)
         self.wave = min(self.blocks, max(threads, WAVE_BYTES // per_block))
+        if self.wide.groups:  # whole strips
+            self.wave = -(-self.wave // self.wide.blocks) * self.wide.blocks
         self.gate_flows = np.empty((len(nodes.gates), self.wave * self.width))
         self.block_counts = np.zeros((self.wave, edges))
         self.dense_block_counts = np.zeros((self.wave, dense))
@@ -87,21 +99,29 @@ class LayoutExecutor:
 
     def one_blas_thread(self) -> AbstractContextManager[Any]:
         """Keep BLAS to one thread, since the team's threads call it in parallel."""
-        is_dense = self.cell_dense is not None or self.row_dense is not None
-        return _blas().limit(limits=1, user_api="blas") if is_dense else nullcontext()
+        numeric = bool(self.layout.encoded.index.leaf_groups)  # their statistics are products
+        calls = numeric or self.cell_dense is not None or self.row_dense is not None
+        return _blas().limit(limits=1, user_api="blas") if calls else nullcontext()
 
     # -- values --------------------------------------------------------------------------------
 
-    def start(self, weights: Floats, probabilities: Floats) -> None:
+    def start(self, parameters: Parameters) -> None:
         """Compute everything below the row nodes: leaf values, live nodes, values of all cells."""
-        layout = self.layout
+        layout, encoded, weights = self.layout, self.layout.encoded, parameters.weights
         self.weights = weights
+        self.wide.start(parameters)
+        ratios = encoded.leaves.ratios(parameters, encoded.log_reference_tables)
         self.cell_matrices = weights[_both(layout.cell_dense.slots, layout.cell_dense.transposed)]
         self.row_matrices = weights[_both(layout.row_dense.slots, layout.row_dense.transposed)]
         self._mark_alive(weights)
         leaves = layout.leaves
-        self.values[leaves.entries] = probabilities[leaves.sources] / leaves.reference
+        self.values[leaves.entries] = ratios[leaves.sources] / leaves.reference
         flags = np.zeros(self.team.threads, dtype=np.int64)
+        self.bounds: tuple[Ints, Floats] | None = None
+        if encoded.index.leaf_groups:
+            numeric = ratios[encoded.leaves.finite :]
+            flags[0] = kernels.LOW if ((numeric > 0.0) & (numeric < kernels.FLOOR)).any() else 0
+            self.bounds = encoded.log_bounds(ratios)
 
         def work(worker: int, first: int, last: int) -> None:
             flags[worker] |= kernels.cells_forward(
@@ -111,6 +131,7 @@ class LayoutExecutor:
 
         self._in_stages(work)
         self.cell_flags = int(np.bitwise_or.reduce(flags))
+        self.upper_values = self._cells_upper_bound()
 
     def _in_stages(self, work: Callable[[int, int, int], None]) -> None:
         for bounds in self.stage_bounds:
@@ -133,61 +154,110 @@ class LayoutExecutor:
 
     def log_likelihoods(self, found: Floats) -> None:
         """Write the log-likelihood of every row to `found`; NaN where the range was too small."""
-        bounds = even_bounds(self.blocks, self.row_parts)
-        self._rows(bounds, np.empty(0), False, found)
-        self._check_range(bounds, found)
+        self._rows(self._block_bounds(0, self.blocks), np.empty(0), False, found)
+
+    def _block_bounds(self, first: int, last: int) -> list[int]:
+        """Share out the blocks first … last-1, strip by strip; `first` is the first of a strip."""
+        strip = self.wide.blocks if self.wide.groups else 1
+        parts = even_bounds(-(-(last - first) // strip), self.row_parts)
+        return [min(last, first + strip * part) for part in parts]
 
     def _rows(self, bounds: list[int], row_weights: Floats, flowing: bool, found: Floats) -> None:
         """Make one pass over the blocks within the bounds, which start at the first of a wave."""
-        layout, base = self.layout, bounds[0]
 
         def work(worker: int, first: int, last: int) -> None:
-            kernels.rows_pass(
-                first, last, self.width, layout.row_nodes, self.row_dense, self.places,
-                layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.rows_alive,
-                self.values, layout.reference, row_weights, flowing, base, self.row_values[worker],
-                self.row_flows[worker], self.dense_flows[worker], self.gate_flows,
-                self.block_counts, self.dense_block_counts, self.flags, found,
-            )  # fmt: skip
+            for start in range(first, last, self.wide.blocks):
+                stop = min(start + self.wide.blocks, last)
+                self._strip(worker, start, stop, bounds[0], row_weights, flowing, found)
 
         self.team.run(bounds, work)
 
+    def _strip(
+        self,
+        worker: int,
+        first: int,
+        last: int,
+        base: int,
+        row_weights: Floats,
+        flowing: bool,
+        found: Floats,
+    ) -> None:
+        """Make one pass over the blocks first … last-1 of a wave that starts at block `base`."""
+        layout, wide = self.layout, self.wide
+        rows = slice(first * self.width, min(last * self.width, layout.rows))
+        wide.fill(worker, rows)
+
+        def compute() -> None:
+            kernels.rows_pass(
+                first, last, self.width, layout.row_nodes, self.row_dense, self.places,
+                layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.rows_alive,
+                self.values, wide.values[worker], layout.reference, row_weights, self.skipped,
+                flowing, base, self.row_values[worker], self.row_flows[worker],
+                self.dense_flows[worker], wide.flows[worker], self.gate_flows, self.block_counts,
+                self.dense_block_counts, self.flags, found,
+            )  # fmt: skip
+
+        compute()
+        doubtful = self._check_range(worker, first, last, found)
+        if not flowing:
+            return
+        if doubtful:  # again, without the flow of those rows
+            judged = found[rows].copy()
+            self.skipped[rows] = np.isnan(judged)
+            compute()
+            found[rows] = judged
+        if wide.groups:
+            wide.collect(worker, rows)
+
     # -- rows beyond the range of doubles ------------------------------------------------------
 
-    def _check_range(self, bounds: list[int], found: Floats) -> bool:
+    def _check_range(self, worker: int, first: int, last: int, found: Floats) -> bool:
         """Compare rows with low numbers to their upper bounds; set them to NaN where these differ.
 
         Return whether any row was set to NaN.
         """
-        flags = self.flags[bounds[0] : bounds[-1]]
+        flags = self.flags[first:last]
         flags |= self.cell_flags
         if not (flags & kernels.LOW).any():
             return False
         layout = self.layout
-        uppers = self._cells_upper_bound()
-        above = np.full(len(found), np.nan)
-
-        def work(worker: int, first: int, last: int) -> None:
-            upper_bounds.rows_upper_bound(
-                first, last, self.width, layout.row_nodes, self.row_dense, self.places,
-                layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.identity,
-                self.rows_alive, uppers, layout.reference, self.flags, self.row_flows[worker],
-                above,
-            )  # fmt: skip
-
-        self.team.run(bounds, work)
-        own = found[self._rows_of(bounds)]
-        above = above[self._rows_of(bounds)]
+        rows = slice(first * self.width, min(last * self.width, layout.rows))
+        own = found[rows]
+        if self.bounds is not None:
+            self._clear_flags(worker, rows, flags, own)
+            if not (flags & kernels.LOW).any():
+                return False
+        above = self.above[rows]
+        above[:] = np.nan
+        upper_bounds.rows_upper_bound(
+            first, last, self.width, layout.row_nodes, self.row_dense, self.places,
+            layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.identity,
+            self.rows_alive, self.upper_values, self.wide.values[worker], layout.reference,
+            self.flags, self.row_flows[worker], self.above,
+        )  # fmt: skip
         doubtful = above - own > upper_bounds.CLOSE * np.maximum(1.0, np.abs(own))
         own[doubtful] = np.nan
         own[above == -np.inf] = -np.inf
         return bool(doubtful.any())
 
-    def _rows_of(self, bounds: list[int]) -> slice:
-        return slice(bounds[0] * self.width, bounds[-1] * self.width)
+    def _clear_flags(self, worker: int, rows: slice, flags: Ints, own: Floats) -> None:
+        """Clear the flags of blocks in which no lost number can matter to any row.
+
+        Whatever was lost at one place is less than the floor times one leaf value of each other
+        column. Densities far from a value are often lost, so that this is worth finding out.
+        """
+        assert self.bounds is not None
+        starts, table = self.bounds
+        size = rows.stop - rows.start
+        least = self.wide.log_bounds(worker, size)
+        kernels.add_by_code(rows.start, rows.stop, self.layout.encoded.codes, starts, table, least)
+        least += self.log_loss
+        exact = own - self.layout.reference[rows] > least
+        blocks = np.logical_and.reduceat(exact, np.arange(0, size, self.width))
+        flags[blocks] &= ~kernels.LOW
 
     def _cells_upper_bound(self) -> Floats:
-        if not self.cell_flags:
+        if not self.cell_flags & kernels.LOW:
             return self.values
         layout, values = self.layout, self.values.copy()
 
@@ -202,31 +272,29 @@ class LayoutExecutor:
 
     # -- flows ---------------------------------------------------------------------------------
 
-    def flows_through_rows(self, row_weights: Floats, found: Floats, counts: Floats) -> None:
+    def flows_through_rows(
+        self, row_weights: Floats, found: Floats, counts: Floats, tables: Sequence[Floats]
+    ) -> None:
         """Compute log-likelihoods into `found`, and the flows of row nodes.
 
-        Flows of edges between row nodes are added to `counts`; those of gates are fed to the cells.
-        Rows whose log-likelihood is NaN in the end have no flow.
+        Flows of edges between row nodes are added to `counts`, statistics of leaves over wide
+        columns to `tables`; flows of gates are fed to the cells. Rows whose log-likelihood is NaN
+        in the end have no flow.
         """
         layout = self.layout
         self.flows[:] = 0.0
+        self.skipped[:] = 0
         # Nodes that are dead in this pass may have left counts in the last one.
         for left in (self.block_counts, self.dense_block_counts, self.dense_counts):
             left[:] = 0.0
         for base in range(0, self.blocks, self.wave):
             end = min(base + self.wave, self.blocks)
-            bounds = [base + b for b in even_bounds(end - base, self.row_parts)]
-            self._rows(bounds, row_weights, True, found)
-            if self._check_range(bounds, found):  # again, without the flow of those rows
-                rows = self._rows_of(bounds)
-                judged, weights = found[rows].copy(), row_weights.copy()
-                weights[rows][np.isnan(judged)] = 0.0
-                self._rows(bounds, weights, True, found)
-                found[rows] = judged
+            self._rows(self._block_bounds(base, end), row_weights, True, found)
             parts, dense_parts = self.block_counts, self.dense_block_counts
             kernels.add_counts(parts[: end - base], layout.row_nodes.children.slots, counts)
             kernels.add_counts(dense_parts[: end - base], layout.row_dense.slots, counts)
             self._feed(base * self.width, min(end * self.width, layout.rows))
+            self.wide.add(tables)
 
     def _feed(self, first_row: int, last_row: int) -> None:
         """Add a wave's flows to the cells."""

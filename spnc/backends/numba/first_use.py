@@ -10,6 +10,7 @@ from numba.core import event
 
 from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.planning.compiling import CompileCounter
+from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.projections import pack
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
@@ -41,7 +42,7 @@ def _use(states: int) -> None:
         engine.log_likelihood(parameters, batch)
         engine.expected_counts(parameters, batch)
     every = np.arange(COLUMNS)
-    own = engine.index.encode(Table(values))
+    own = encode(engine.index, Table(values)).codes
     pack(own, np.full(COLUMNS, 3), np.arange(COLUMNS + 1), every, codes.astype(np.uint32), 4)
 
 

@@ -45,6 +45,16 @@ def _high_flag(own):
 
 
 @inlined
+def _read_leaf(own, values):
+    """Copy a leaf's values; return LOW if some are below the floor, but not zero."""
+    low = 0
+    for k in range(len(own)):
+        low += (values[k] < FLOOR) & (values[k] > 0.0)
+        own[k] = values[k]
+    return LOW if low else 0
+
+
+@inlined
 def _multiply_mapped(own, table, lookup):
     """Multiply in place, factors read through a map; return LOW if a result is below the floor.
 
@@ -191,17 +201,19 @@ def cells_backward(
 @kernel
 def rows_pass(
     first, last, width, nodes, dense, places, offsets, weights, matrices, maps, alive, cell_values,
-    reference, row_weights, flowing, base, values, flows, dense_flows, gate_flows, counts,
-    dense_counts, flags, found,
+    leaf_values, reference, row_weights, skipped, flowing, base, values, flows, dense_flows,
+    leaf_flows, gate_flows, counts, dense_counts, flags, found,
 ):  # fmt: skip
     """Compute log-likelihoods of the blocks first … last-1 and, if `flowing`, flows of row nodes.
 
-    A row whose ratio is out of range gets NaN and no flow. The flags of every block go to `flags`.
-    The flows of gates go to gate_flows[gate, row - base·width]; those of edges, summed over a
-    block, to counts[block - base, edge] and dense_counts[block - base, edge].
+    A row whose ratio is out of range gets NaN and no flow; a skipped row gets no flow either. The
+    flags of every block go to `flags`. Leaf values are leaf_values[leaf, row - first·width], and
+    flows of leaves go to `leaf_flows`. The flows of gates go to gate_flows[gate, row - base·width];
+    those of edges, summed over a block, to counts[block - base, edge] and
+    dense_counts[block - base, edge].
     """
     links = nodes.children
-    root = len(nodes.kinds) - 1
+    root, strip = len(nodes.kinds) - 1, first * width
     for block in range(first, last):
         row = block * width
         size = min(width, len(found) - row)
@@ -211,7 +223,11 @@ def rows_pass(
             if alive[i] == 0 or kind == MEMBER:
                 continue
             own = values[places[i] : places[i] + size]
-            if kind == PRODUCT:
+            if kind == LEAF:
+                flags[block] |= _read_leaf(own, leaf_values[nodes.leaves[i], row - strip :])
+                if i < root:
+                    continue
+            elif kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
                     flags[block] |= _multiply(own, values[places[links.nodes[e]] :])
@@ -247,14 +263,18 @@ def rows_pass(
         flows[:] = 0.0
         for k in range(size):
             if found[row + k] > -np.inf:
-                flows[places[root] + k] = row_weights[row + k]
+                flows[places[root] + k] = 0.0 if skipped[row + k] else row_weights[row + k]
             elif flags[block] & HIGH:  # infinity times a flow of zero would be NaN
                 for i in range(root + 1):
                     values[places[i] + k] = 0.0
         for i in range(root, -1, -1):
+            own = flows[places[i] : places[i] + size]
+            if nodes.kinds[i] == LEAF:  # without any flow if it is dead
+                for k in range(size):
+                    leaf_flows[nodes.leaves[i], row - strip + k] = own[k]
+                continue
             if alive[i] == 0:
                 continue
-            own = flows[places[i] : places[i] + size]
             if nodes.kinds[i] == PRODUCT:
                 for e in range(links.starts[i], links.starts[i + 1]):
                     child = flows[places[links.nodes[e]] :]
@@ -287,6 +307,14 @@ def rows_pass(
             gate = flows[places[nodes.gates[g]] :]
             for k in range(size):
                 gate_flows[g, start + k] = gate[k]
+
+
+@kernel
+def add_by_code(first, last, codes, starts, table, totals):
+    """Add to totals[i] the numbers that the codes of row first + i lead to, over all columns."""
+    for c in range(len(starts)):
+        for row in range(first, last):
+            totals[row - first] += table[starts[c] + codes[c, row]]
 
 
 @kernel

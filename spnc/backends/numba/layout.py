@@ -3,8 +3,9 @@
 Every node lives in a *domain*: the distinct projections of the rows onto its columns where these
 are few (a leaf's domain is the codes of its column), and otherwise the rows themselves. Nodes with
 a domain of their own are *cells*: a value and a flow are kept for each of their projections. The
-others are *row nodes*, computed block by block. A product reads its children through *maps* from
-its own domain into theirs; a sum shares the domain of its children.
+others are *row nodes*, computed block by block; leaves over wide columns are among them. A product
+reads its children through *maps* from its own domain into theirs; a sum shares the domain of its
+children.
 
 These are named tuples of arrays because compiled kernels can take them apart.
 """
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.backends.planning.edge_lists import EdgeLists
+from spnc.backends.planning.encoding import EncodedTable
 from spnc.backends.planning.leaf_entries import LeafEntries
 from spnc.common.arrays import Floats, Ints
 
@@ -52,6 +54,7 @@ class RowNodes(NamedTuple):
     children: EdgeLists  # those that are row nodes themselves
     cells: EdgeLists  # those that are cells, below products
     gates: Ints  # the row nodes that have cells below them
+    leaves: Ints  # by node: the position of a leaf in a strip of leaf values; -1: it is no leaf
 
 
 class Feeds(NamedTuple):
@@ -65,7 +68,7 @@ class Feeds(NamedTuple):
 class Layout:
     """A program over a table."""
 
-    rows: int
+    encoded: EncodedTable
     cells: CellNodes
     cell_dense: DenseBlocks
     row_nodes: RowNodes
@@ -77,3 +80,8 @@ class Layout:
     entries: int  # the number of values of all cells
     stages: tuple[Ints, ...]  # of cells: the first cells of a stage's tasks, and its end
     cell_costs: Ints  # the approximate cost of each cell, in entries
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.encoded.rows

@@ -12,29 +12,27 @@ from numpy.typing import NDArray
 from spnc.backends.numba.dense import dense_blocks
 from spnc.backends.numba.layout import CellNodes, DenseBlocks, Feeds, Layout, RowNodes
 from spnc.backends.numba.schedule import schedule
+from spnc.backends.numba.wide_leaves import wide_leaves
 from spnc.backends.planning.edge_lists import EdgeLists, edges_of, flat
+from spnc.backends.planning.encoding import EncodedTable
 from spnc.backends.planning.kinds import DENSE, MEMBER
 from spnc.backends.planning.leaf_entries import leaf_entries
 from spnc.backends.planning.planner import ROWS, Planner
-from spnc.backends.planning.program_index import Codes, ProgramIndex
-from spnc.backends.planning.reference_distribution import log_reference, reference_probabilities
-from spnc.common.arrays import Floats, Ints
+from spnc.common.arrays import Ints
 from spnc.common.gc_pause import gc_paused
 
 
 @gc_paused()
-def make_layout(index: ProgramIndex, codes: Codes, weights: Floats) -> Layout:
+def make_layout(encoded: EncodedTable) -> Layout:
     """Return the layout of a program for a table's codes."""
-    return _LayoutBuilder(
-        Planner(index, codes), reference_probabilities(codes, index.states, weights)
-    ).layout()
+    return _LayoutBuilder(Planner(encoded)).layout()
 
 
 class _LayoutBuilder:
     """The edges and nodes of a planned program, and the position of each node in the layout."""
 
-    def __init__(self, planner: Planner, reference: list[Floats]) -> None:
-        self.planner, self.reference = planner, reference
+    def __init__(self, planner: Planner) -> None:
+        self.planner = planner
         self.blocks = dense_blocks(planner.kinds, planner.children)
         self.kinds = np.array(planner.kinds, dtype=np.uint8)
         for sums, _ in self.blocks:
@@ -119,7 +117,7 @@ class _LayoutBuilder:
     def layout(self) -> Layout:
         """Return the flat arrays."""
         planner, parents, children = self.planner, self.parents, self.children
-        leaves = len(planner.index.leaf_columns)
+        encoded = planner.encoded
         in_cells = ~self.is_row[parents]
         cell_count, row_count = len(self.cell_nodes), len(self.row_nodes)
         sizes = self.sizes[self.cell_nodes]
@@ -142,6 +140,7 @@ class _LayoutBuilder:
             self._links(to_row, parents, children, row_count),
             below,
             gates,
+            self._strip_places(),
         )
         above = self._links(to_cell, children, parents, cell_count)
         fed = np.flatnonzero(np.diff(above.starts))
@@ -150,19 +149,34 @@ class _LayoutBuilder:
         starts = np.append(above.starts[fed], above.starts[-1])
         feeds = Feeds(fed, EdgeLists(starts, gate_of[above.nodes], above.maps, above.slots))
         return Layout(
-            planner.row_count,
+            encoded,
             cells,
             dense,
             row_nodes,
             self._dense(True, row_count),
             feeds,
-            leaf_entries(planner, self.reference, offsets[self.position[:leaves]]),
-            np.concatenate(planner.maps),
-            log_reference(planner.codes, self.reference),
+            leaf_entries(planner, encoded.probabilities, self._leaf_offsets(offsets)),
+            np.concatenate([np.empty(0, dtype=np.uint16), *planner.maps]),
+            encoded.log_reference(),
             int(sizes.sum()),
             self.stages,
             self.cell_costs,
         )
+
+    def _leaf_offsets(self, offsets: Ints) -> Ints:
+        """Return where the values of leaves start, among those of cells; 0 for row nodes."""
+        leaves = len(self.planner.index.leaf_columns)
+        found = np.zeros(leaves, dtype=np.int64)
+        cells = ~self.is_row[:leaves]
+        found[cells] = offsets[self.position[:leaves][cells]]
+        return found
+
+    def _strip_places(self) -> Ints:
+        """Return the position of every row node in a strip of leaf values; -1 if it is no leaf."""
+        leaves = wide_leaves(self.planner.encoded)
+        found = np.full(len(self.kinds), -1, dtype=np.int64)
+        found[leaves] = np.arange(len(leaves))
+        return found[self.row_nodes]
 
     def _collected(self, links: EdgeLists, dense: DenseBlocks, sizes: Ints) -> EdgeLists:
         """Return what cells collect flow from: parents, and the buffers of dense blocks above."""

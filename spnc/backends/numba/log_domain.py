@@ -6,12 +6,14 @@ that are too small for planning to pay off.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from spnc.backends.numba import log_kernels
-from spnc.backends.planning.program_index import Codes, ProgramIndex
+from spnc.backends.planning.encoding import EncodedTable, Piece
+from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats
 from spnc.common.threads import ThreadTeam, even_bounds
 from spnc.program.program import Parameters
@@ -22,14 +24,10 @@ PART_ROWS = 32  # a part has about as many rows, or more
 
 
 class FlowTotals(NamedTuple):
-    """The row weights that flows start from, and the totals that they are added to."""
+    """The totals that flows are added to."""
 
-    row_weights: Floats
     counts: Floats  # of sum edges
-    states: Floats  # of leaves, in the order of the flat list of probabilities
-
-
-NO_FLOWS = FlowTotals(np.empty(0), np.empty(0), np.empty(0))
+    tables: Sequence[Floats]  # statistics of leaves, by leaf table
 
 
 class LogDomain:
@@ -41,31 +39,51 @@ class LogDomain:
     def finish(
         self,
         parameters: Parameters,
-        probabilities: Floats,
-        codes: Codes,
+        encoded: EncodedTable,
         found: Floats,
-        totals: FlowTotals = NO_FLOWS,
+        totals: FlowTotals | None = None,
     ) -> None:
         """Compute the rows that are still NaN in `found`; add their flows to `totals`, if given."""
         rows = np.flatnonzero(np.isnan(found))
         if len(rows) == 0:
             return
-        index = self.index
         with np.errstate(divide="ignore"):
-            log_weights, logs = np.log(parameters.weights), np.log(probabilities)
-        bounds = even_bounds(len(rows), min(MOST_PARTS, -(-len(rows) // PART_ROWS)))
-        sums = (totals.counts, totals.states)
-        parts = [[np.zeros_like(one) for one in sums] for _ in bounds[1:]]
+            log_weights = np.log(parameters.weights)
+        for piece in encoded.pieces(rows):
+            weights = encoded.weights[piece.rows]
+            found[piece.rows] = self._piece(parameters, log_weights, piece, weights, totals)
+
+    def _piece(
+        self,
+        parameters: Parameters,
+        log_weights: Floats,
+        piece: Piece,
+        row_weights: Floats,
+        totals: FlowTotals | None,
+    ) -> Floats:
+        """Return the log-likelihoods of a piece's rows; add their flows to `totals`, if given."""
+        index, leaves = self.index, piece.leaves
+        logs, found = leaves.logs(parameters), np.empty(len(piece.rows))
+        bounds = even_bounds(len(found), min(MOST_PARTS, -(-len(found) // PART_ROWS)))
+        flowing = totals is not None
+        sizes = (len(log_weights), leaves.count) if flowing else (0, 0)
+        parts = [[np.zeros(size) for size in sizes] for _ in bounds[1:]]
 
         def work(_: int, first: int, last: int) -> None:
             for i in range(first, last):
+                part = slice(bounds[i], bounds[i + 1])
                 log_kernels.rows_in_logs(
-                    rows[bounds[i] : bounds[i + 1]], index.program.root, codes,
-                    index.leaf_columns, logs, index.leaf_sources, index.inner_nodes,
-                    log_weights, totals.row_weights, totals is not NO_FLOWS, found, *parts[i],
+                    piece.places[part], index.program.root, piece.codes, index.leaf_columns, logs,
+                    leaves.starts, index.inner_nodes, log_weights, row_weights[part], flowing,
+                    found[part], *parts[i],
                 )  # fmt: skip
 
         self.team.run(even_bounds(len(parts), self.team.threads), work)
-        for part in parts:
-            for total, own in zip(sums, part, strict=True):
-                total += own
+        if totals is not None:
+            for counts, flows in parts:
+                np.add(totals.counts, counts, out=totals.counts)
+                leaves.add_finite(flows, totals.tables)
+            # Each entry of a numeric leaf belongs to one row, and so to one part.
+            numeric = np.sum([flows for _, flows in parts], axis=0)
+            leaves.add_numeric(numeric, parameters, totals.tables)
+        return found

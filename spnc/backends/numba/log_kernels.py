@@ -13,16 +13,17 @@ def rows_in_logs(
     rows, root, codes, columns, logs, log_starts, inner_nodes, log_weights, row_weights, flowing,
     found, counts, table,
 ):  # fmt: skip
-    """Write log p of the listed rows to `found`, at the rows' positions.
+    """Write log p of the i-th of these rows to found[i]; its weight is row_weights[i].
 
-    If `flowing`, flows of sum edges are added to `counts`, and those of the leaves' states to
+    If `flowing`, flows of sum edges are added to `counts`, and those of the leaves' codes to
     `table`, in the order of `logs`. Leaves come first among the nodes.
     """
     kinds, starts, children, slots = inner_nodes
     leaves = len(columns)
     values = np.empty(leaves + len(kinds))
     flows = np.empty(leaves + len(kinds))
-    for row in rows:
+    for number in range(len(rows)):
+        row = rows[number]
         for n in range(leaves):
             values[n] = logs[log_starts[n] + codes[columns[n], row]]
         for i in range(len(kinds)):
@@ -41,12 +42,12 @@ def rows_in_logs(
                 for e in range(starts[i], starts[i + 1]):
                     total += values[children[e]]
             values[leaves + i] = total
-        found[row] = values[root]
+        found[number] = values[root]
         if not flowing or values[root] == -np.inf:
             continue
 
         flows[:] = 0.0
-        flows[root] = row_weights[row]
+        flows[root] = row_weights[number]
         for i in range(len(kinds) - 1, -1, -1):
             flow = flows[leaves + i]
             if flow == 0.0:

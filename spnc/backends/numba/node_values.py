@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.backends.planning.compiling import kernel
+from spnc.backends.planning.encoding import EncodedTable, Piece, encode
 from spnc.backends.planning.kinds import SUM
-from spnc.backends.planning.program_index import ProgramIndex, leaf_probabilities
-from spnc.backends.planning.reference_distribution import reference_probabilities
+from spnc.backends.planning.leaf_list import LEAST_RATIO, LeafList
+from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, even_bounds
 from spnc.data.dataset import Table
@@ -59,14 +60,14 @@ def block_values(
 
         flow[:] = 0.0
         for r in range(count):
-            fine = 0.0 < value[root, r] < np.inf
+            fine = LEAST_RATIO < value[root, r] < np.inf
             flow[root, r] = row_weights[begin + r] if fine else 0.0
         for i in range(len(kinds) - 1, -1, -1):
             through = flow[leaves + i]
             if kinds[i] == SUM:
                 for r in range(count):
                     own_value = value[leaves + i, r]
-                    fine = 0.0 < own_value < np.inf
+                    fine = LEAST_RATIO < own_value < np.inf
                     scale[r] = through[r] / own_value if fine else 0.0
                 for e in range(starts[i], starts[i + 1]):
                     weight, child = weights[slots[e]], children[e]
@@ -95,24 +96,75 @@ def node_values(
 
     Without `with_flows`, the array of flows has no nodes.
     """
-    program, rows = index.program, table.rows
-    codes, weights = index.encode(table), table.weights
-    ratios = leaf_probabilities(program, parameters)
-    reference = reference_probabilities(codes, index.states, weights)
-    for leaf_column, source in zip(
-        index.leaf_columns.tolist(), index.leaf_sources.tolist(), strict=True
-    ):
-        own = reference[leaf_column]
-        ratios[source : source + len(own)] /= own
+    encoded = encode(index, table)
+    values = np.empty((len(nodes), table.rows))
+    flows = np.empty((len(nodes) if with_flows else 0, table.rows))
+    for piece in encoded.pieces(np.arange(table.rows)):
+        own = _piece_values(encoded, piece, parameters, nodes, team, with_flows)
+        values[:, piece.rows], flows[:, piece.rows] = own
+    return values, flows
+
+
+def _piece_values(
+    encoded: EncodedTable,
+    piece: Piece,
+    parameters: Parameters,
+    nodes: Ints,
+    team: ThreadTeam,
+    with_flows: bool,
+) -> tuple[Floats, Floats]:
+    """Return the ratios and flows of the rows in a piece."""
+    index, leaves = encoded.index, piece.leaves
+    largest = _largest(leaves, parameters)
+    ratios = leaves.ratios(parameters, largest)
+    ratios[leaves.finite :][ratios[leaves.finite :] < 2.0 * LEAST_RATIO] = 0.0  # lost, not wrong
+    leaf_columns = zip(index.leaf_columns.tolist(), leaves.starts.tolist(), strict=True)
+    for column, start in leaf_columns:
+        if encoded.histograms[column] is None:
+            own = encoded.probabilities[column]
+            ratios[start : start + len(own)] /= own
+    weights, rows = encoded.weights[piece.rows], len(piece.rows)
     values = np.empty((len(nodes), rows))
     flows = np.empty((len(nodes) if with_flows else 0, rows))
 
     def work(_: int, first: int, last: int) -> None:
         block_values(
-            first, last, codes, index.leaf_columns, ratios, index.leaf_sources,
-            index.inner_nodes, parameters.weights, weights, with_flows, program.root, nodes,
+            first, last, piece.codes, index.leaf_columns, ratios, leaves.starts,
+            index.inner_nodes, parameters.weights, weights, with_flows, index.program.root, nodes,
             values, flows,
         )  # fmt: skip
 
     team.run(even_bounds(rows, team.threads), work)
+    _rescale(values, encoded, piece, nodes, largest)
     return values, flows
+
+
+def _largest(leaves: LeafList, parameters: Parameters) -> dict[int, Floats]:
+    """Return the largest log density of any leaf, by numeric column and row.
+
+    Divided by it, densities far from all leaves stay within the range of doubles.
+    """
+    logs, found = leaves.logs(parameters), dict[int, Floats]()
+    for group, _, entries in leaves.groups:
+        own = logs[entries].reshape(len(group.nodes), -1).max(axis=0)
+        found[group.column] = np.maximum(found.get(group.column, -np.inf), own)
+    return {column: np.where(own > -np.inf, own, 0.0) for column, own in found.items()}
+
+
+def _rescale(
+    values: Floats, encoded: EncodedTable, piece: Piece, nodes: Ints, largest: dict[int, Floats]
+) -> None:
+    """Turn ratios to the largest densities of numeric columns into ratios to the reference."""
+    if not largest:
+        return
+    logs = {}
+    for column, own in largest.items():
+        histogram = encoded.histograms[column]
+        assert histogram is not None
+        logs[column] = own[:-1] - histogram.log_density(encoded.cells(column, piece.rows))
+    columns = encoded.index.node_columns(nodes)
+    for value, below in zip(values, columns, strict=True):
+        shift = [logs[column] for column in below.tolist() if column in logs]
+        if shift:
+            with np.errstate(over="ignore", invalid="ignore"):
+                value *= np.exp(np.sum(shift, axis=0))

@@ -77,14 +77,15 @@ def cells_upper_bound(first, last, cells, dense, weights, matrices, maps, alive,
 @kernel
 def rows_upper_bound(
     first, last, width, nodes, dense, places, offsets, weights, matrices, maps, identity, alive,
-    cell_values, reference, flags, values, found,
+    cell_values, leaf_values, reference, flags, values, found,
 ):  # fmt: skip
     """Compute upper bounds of log-likelihoods in those of the blocks first … last-1 with flags.
 
-    `identity` is the identity map 0, 1, 2, … of a block's rows.
+    `identity` is the identity map 0, 1, 2, … of a block's rows. The values of leaves are upper
+    bounds already.
     """
     links, cells = nodes.children, nodes.cells
-    root = len(nodes.kinds) - 1
+    root, strip = len(nodes.kinds) - 1, first * width
     for block in range(first, last):
         if flags[block] == 0:
             continue
@@ -95,7 +96,9 @@ def rows_upper_bound(
             if alive[i] == 0 or kind == MEMBER:
                 continue
             own = values[places[i] : places[i] + size]
-            if kind == PRODUCT:
+            if kind == LEAF:
+                own[:] = leaf_values[nodes.leaves[i], row - strip : row - strip + size]
+            elif kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
                     _multiply_upper_bound(own, values[places[links.nodes[e]] :], identity)

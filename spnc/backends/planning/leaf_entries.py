@@ -11,17 +11,21 @@ from spnc.common.arrays import Floats, Ints
 
 
 class LeafEntries(NamedTuple):
-    """All values of leaves: one entry for every leaf and every code that occurs in its column."""
+    """All values of leaves: one entry for every leaf and every code that occurs in its column.
+
+    Leaves over wide columns have none.
+    """
 
     entries: Ints  # the position among the values of cells
-    sources: Ints  # the position in the flat list of leaf probabilities
-    reference: Floats  # the probability in the reference distribution, which it is divided by
+    sources: Ints  # the position in the `LeafList`
+    reference: Floats  # what the value there is divided by
 
 
 def leaf_entries(planner: Planner, reference: list[Floats], firsts: Ints) -> LeafEntries:
     """Return the entries of all leaves, if the values of leaf i start at firsts[i].
 
-    Leaves are the first nodes of the planned program, as they are of the program itself.
+    `reference` has a number for every column and code. Leaves are the first nodes of the planned
+    program, as they are of the program itself.
     """
     index, present = planner.index, planner.present
     columns = index.leaf_columns
@@ -32,6 +36,6 @@ def leaf_entries(planner: Planner, reference: list[Floats], firsts: Ints) -> Lea
     own = [table[codes] for table, codes in zip(reference, present, strict=True)]
     return LeafEntries(
         np.repeat(firsts, size) + place,
-        np.repeat(index.leaf_sources, size) + np.concatenate(present)[value],
+        np.repeat(planner.encoded.leaves.starts, size) + np.concatenate(present)[value],
         np.concatenate(own)[value],
     )

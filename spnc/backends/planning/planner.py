@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from spnc.backends.planning.encoding import MIN_REDUCTION, EncodedTable
 from spnc.backends.planning.kinds import LEAF, PRODUCT, SUM
-from spnc.backends.planning.program_index import Codes, ProgramIndex
 from spnc.backends.planning.projections import MAX_PROJECTIONS, first_rows, pack, project
 from spnc.common.arrays import Ints
 
 ROWS = 0  # the domain of whole rows
 
 GROUP_LIMIT = 256  # projections of a group of factors, at most: they stay in the first-level cache
-MIN_REDUCTION = 3  # a domain must be this many times smaller than the domain that reads it
 SMALL_DOMAIN = 16  # projections; products over a domain this small are not grouped any further
 SCRATCH_ENTRIES = 4_000_000  # size of the table that numbers projections, at most
 
@@ -36,14 +35,15 @@ class Domain:
 class Planner:
     """Rewrites a program over a table. New nodes are numbered as they are made, children first."""
 
-    def __init__(self, index: ProgramIndex, codes: Codes) -> None:
-        self.index, self.codes = index, codes
-        self.states = index.states + 1  # a missing value is a state of its own here
-        self.row_count = codes.shape[1]
+    def __init__(self, encoded: EncodedTable) -> None:
+        self.encoded, self.index, self.codes = encoded, encoded.index, encoded.codes
+        self.states = encoded.sizes + 1  # a missing value is a state of its own here
+        self.wide = encoded.wide
+        self.row_count = encoded.rows
         self.all_rows = np.arange(self.row_count, dtype=np.uint32)
         all_columns = np.arange(len(self.states))
         self.domains = [Domain(all_columns, self.all_rows, self.row_count)]
-        self.present: list[Ints] = []  # by column: the codes that occur
+        self.present: list[Ints] = []  # by column: the codes that occur; none if it is wide
         self._add_columns()
 
         self.maps: list[Any] = []  # map number -> entries; filled in at the end where shared
@@ -63,29 +63,36 @@ class Planner:
     # -- domains -------------------------------------------------------------------------------
 
     def _add_columns(self) -> None:
-        """Make the domains of single columns: domain 1 + c has the codes that occur in column c."""
+        """Make the domains of single columns: domain 1 + c has the codes that occur in column c.
+
+        The domain of a wide column is empty, and never used.
+        """
         for c, states in enumerate(self.states.tolist()):
             present = np.flatnonzero(np.bincount(self.codes[c], minlength=states))
+            if self.wide[c]:
+                present = present[:0]
             self.present.append(present)
             self.domains.append(Domain(np.array([c]), None, len(present)))
 
     def _find_scope_domains(self) -> list[int]:
         """Return the domain of every scope: its own if it has few projections, else ROWS.
 
-        Scopes come smallest first: one that contains a scope with too many has too many as well.
+        Scopes come smallest first: one that contains a scope with too many has too many as well,
+        and so does one with a wide column.
         """
         index = self.index
         found: list[int] = []
         ids = np.empty(self.row_count, dtype=np.uint16)
-        scratch_rows = SCRATCH_ENTRIES // int(self.states.max())
-        limit = min(self.row_count // MIN_REDUCTION, MAX_PROJECTIONS, scratch_rows)
+        most = min(self.row_count // MIN_REDUCTION, MAX_PROJECTIONS)
         for scope in range(index.scope_count):
             columns, part = index.scope_columns(scope), index.scope_part[scope]
+            is_wide = bool(self.wide[columns].any())
             if len(columns) == 1:
-                found.append(1 + int(columns[0]))
+                found.append(ROWS if is_wide else 1 + int(columns[0]))
                 continue
             count = -1
-            if limit > 0 and not (part >= 0 and found[part] == ROWS):
+            limit = min(most, SCRATCH_ENTRIES // int(self.states[columns].max()))
+            if limit > 0 and not is_wide and not (part >= 0 and found[part] == ROWS):
                 count = project(self.codes, self.states, columns, self.all_rows, limit, ids)
             found.append(len(self.domains) if count >= 0 else ROWS)
             if count >= 0:
@@ -143,7 +150,8 @@ class Planner:
         index, scopes = self.index, self.index.scope_of
         number = np.empty(index.program.nodes, dtype=np.int64)
         for leaf, column in enumerate(index.leaf_columns.tolist()):
-            number[leaf] = self._add(LEAF, 1 + column, [], [])
+            domain = ROWS if self.wide[column] else 1 + column
+            number[leaf] = self._add(LEAF, domain, [], [])
         for n, is_sum, children, slot in index.inner():
             domain = self._scope_domains[scopes[n]]
             own = number[children].tolist()

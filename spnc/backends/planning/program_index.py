@@ -4,57 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spnc.backends.planning.kinds import PRODUCT, SUM
 from spnc.common.arrays import Floats, Ints
 from spnc.common.column_sets import members
-from spnc.data.dataset import Table
-from spnc.leaves.finite import as_finite
+from spnc.leaves import Distribution
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.program.program import Parameters, Program
 
-Codes = NDArray[np.unsignedinteger]  # codes[column, row]; the number of states where missing
+
+class LeafGroup(NamedTuple):
+    """The leaves of one distribution over one numeric column, all of the same leaf table."""
+
+    column: int
+    table: int  # the number of the leaf table
+    places: Ints  # the position of each leaf in the table
+    nodes: Ints  # the number of each leaf among the program's nodes
+    kind: type[Distribution]
+    columns: LeafColumns
+
+    def parameters(self, parameters: Parameters) -> Floats:
+        """Return the parameters of these leaves."""
+        return parameters.tables[self.table][self.places]
+
+    def log_densities(self, parameters: Floats, values: Floats) -> Floats:
+        """Return log p(value), `[leaf, value]`, given the parameters of these leaves."""
+        return self.kind.log_density(parameters, values[None])
+
+    def statistics(self, parameters: Floats, values: Floats, flows: Floats) -> Floats:
+        """Return the statistics of `flows[leaf, value]`, given the parameters of these leaves."""
+        return self.kind.statistics(values[None], flows, parameters, self.columns)
 
 
 class ProgramIndex:
-    """A program's columns, leaf probabilities, scopes (numbered smallest first) and inner nodes."""
+    """A program's columns, leaves, scopes (numbered smallest first) and inner nodes."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.states = np.array([c.states for c in program.columns], dtype=np.int64)
         self.leaf_columns: Ints = np.concatenate([t.variables for t in program.leaves])
-        # Leaf probabilities are one flat list, [leaf, state] table by table; the last state of
-        # every leaf stands for a missing value and has probability one.
-        widths = np.concatenate([np.full(len(t), t.states + 1) for t in program.leaves])
-        self.leaf_sources: Ints = np.cumsum(widths) - widths
-        self.probability_count = int(widths.sum())
         self._joined: dict[tuple[int, ...], tuple[Ints, Ints]] = {}
 
-    def encode(self, table: Table) -> Codes:
-        """Return `codes[column, row]`: the value, or the number of states where it is missing."""
-        narrow = int(self.states.max()) < np.iinfo(np.uint16).max
-        found = np.empty((table.width, table.rows), dtype=np.uint16 if narrow else np.uint32)
-        for block in table.blocks:
-            missing = block.missing
-            holed = bool(missing.any())
-            states = self.states[block.columns, None]
-            found[block.columns] = np.where(missing, states, block.cells) if holed else block.cells
+    @cached_property
+    def leaf_groups(self) -> tuple[LeafGroup, ...]:
+        """The leaves over numeric columns, by column."""
+        found = []
+        for number, leaf in enumerate(self.program.leaves):
+            if leaf.kind.is_finite:
+                continue
+            for column in np.unique(leaf.variables).tolist():
+                own = np.flatnonzero(leaf.variables == column)
+                columns = leaf.columns.take(own)
+                found.append(LeafGroup(column, number, own, leaf.first + own, leaf.kind, columns))
+        return tuple(sorted(found, key=lambda group: (group.column, group.table)))
+
+    @cached_property
+    def numeric_leaves(self) -> dict[int, int]:
+        """The number of leaves over each numeric column that has any."""
+        found: dict[int, int] = {}
+        for group in self.leaf_groups:
+            found[group.column] = found.get(group.column, 0) + len(group.nodes)
         return found
 
-    def leaf_tables(self, states: Floats) -> tuple[Floats, ...]:
-        """Split numbers in the order of the flat list of leaf probabilities into leaf tables.
-
-        The entries for missing values are left out.
-        """
-        found, start = [], 0
-        for leaf in self.program.leaves:
-            stop = start + len(leaf) * (leaf.states + 1)
-            found.append(states[start:stop].reshape(len(leaf), -1)[:, :-1])
-            start = stop
-        return tuple(found)
+    @cached_property
+    def numeric_columns(self) -> tuple[int, ...]:
+        """The columns of numbers, with or without leaves."""
+        return tuple(i for i, c in enumerate(self.program.columns) if not c.is_finite)
 
     # -- scopes, computed at first use ---------------------------------------------------------
 
@@ -98,6 +116,10 @@ class ProgramIndex:
         """Return the columns of a scope, ascending."""
         return self._columns[scope]
 
+    def node_columns(self, nodes: Ints) -> list[Ints]:
+        """Return the columns of some nodes, ascending."""
+        return [self._columns[self.scope_of[n]] for n in nodes.tolist()]
+
     def union_columns(self, scopes: Sequence[int]) -> Ints:
         """Return the columns of disjoint scopes together, ascending."""
         return np.sort(np.concatenate([self._columns[s] for s in scopes]))
@@ -132,22 +154,3 @@ class ProgramIndex:
             for i, n in enumerate(range(segment.first, segment.last)):
                 start, stop = starts[i], starts[i + 1]
                 yield n, segment.is_sum, segment.children[start:stop], segment.first_slot + start
-
-
-def shuffled(index: ProgramIndex, table: Table) -> tuple[Codes, Floats, NDArray[np.intp]]:
-    """Return a table's codes and weights in a fixed random order, and the rows' positions before.
-
-    Tables are often sorted. Then consecutive rows add their flows to the same places, and the
-    processor has to wait for each addition.
-    """
-    order = np.random.default_rng(0).permutation(table.rows)
-    return np.take(index.encode(table), order, axis=1), table.weights[order], order
-
-
-def leaf_probabilities(program: Program, parameters: Parameters) -> Floats:
-    """Return the flat list of leaf probabilities, in the order of `ProgramIndex.leaf_sources`."""
-    parts = []
-    for leaf, table in zip(program.leaves, parameters.tables, strict=True):
-        known = as_finite(leaf.kind).probabilities(table, leaf.states)
-        parts.append(np.concatenate([known, np.ones((len(known), 1))], axis=1).reshape(-1))
-    return np.concatenate(parts)

@@ -22,6 +22,7 @@ from spnc.backends.numba import first_use, upper_bounds
 from spnc.backends.numba.dense import dense_blocks
 from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.planning.compiling import CompileCounter
+from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.kinds import SUM
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.backends.planning.projections import first_rows, pack, project
@@ -94,9 +95,8 @@ def test_missing_values_are_a_state_of_their_own() -> None:
     builder.product(
         [builder.leaf(0, Bernoulli(0.5)), builder.leaf(1, Categorical((0.2, 0.3, 0.5)))]
     )
-    codes = ProgramIndex(lower(builder.graph)[0]).encode(
-        Table(np.array([[0.0, np.nan], [1.0, 2.0]]))
-    )
+    index = ProgramIndex(lower(builder.graph)[0])
+    codes = encode(index, Table(np.array([[0.0, np.nan], [1.0, 2.0]]))).codes
     assert codes.tolist() == [[0, 1], [3, 2]]
 
 

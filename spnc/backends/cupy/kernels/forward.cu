@@ -12,15 +12,15 @@ extern "C" __global__ void logarithms(long long count, const double* numbers, RE
   TALLY_FLOPS(1);
 }
 
-// Leaves of all types are tables of probabilities, here divided by the reference distribution.
-extern "C" __global__ void leaves(int count, const double* probabilities, const int* sources,
+// Leaves of all types are tables of log densities, here divided by the reference distribution.
+extern "C" __global__ void leaves(int count, const double* log_densities, const int* sources,
                                   const double* log_reference, REAL* values) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
-  values[i] = (REAL)(log(probabilities[sources[i]]) - log_reference[i]);
+  values[i] = (REAL)(log_densities[sources[i]] - log_reference[i]);
   TALLY_READ(2 * sizeof(double) + sizeof(int));
   TALLY_WRITE(sizeof(REAL));
-  TALLY_FLOPS(2);
+  TALLY_FLOPS(1);
 }
 
 extern "C" __global__ void cell_sums(long long first, long long last, const int* owners,

@@ -1,0 +1,140 @@
+"""`LeafList`: the values of all leaves as one flat list, an entry for every leaf and code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from spnc.backends.planning.program_index import LeafGroup, ProgramIndex
+from spnc.common.arrays import Floats, Ints
+from spnc.leaves.finite import as_finite
+from spnc.program.program import Parameters
+
+STRIP_ENTRIES = 1 << 16  # values of numeric leaves computed at once: temporary arrays stay cached
+# The least ratio to the reference distribution that is told from zero. It is below the range in
+# which engines trust their numbers, and above the range in which processors are slow.
+LEAST_RATIO = 1e-300
+_LOG_LEAST = float(np.log(LEAST_RATIO))
+
+
+class LeafList:
+    """Where the entries of every leaf are, and how parameters and flows go through them.
+
+    Finite leaves come first, table by table, with an entry for each state. Numeric leaves follow,
+    group by group, with an entry for each value in the codebook of their column; leaves over a
+    column without a codebook have none. The last entry of a leaf stands for a missing value.
+    """
+
+    def __init__(self, index: ProgramIndex, codebooks: Mapping[int, Floats]) -> None:
+        self.program = index.program
+        self.starts = np.zeros(len(index.leaf_columns), dtype=np.int64)  # by leaf
+        self.groups: list[tuple[LeafGroup, Floats, slice]] = []
+        self.finite = 0  # the number of entries of finite leaves
+        for leaf in self.program.leaves:
+            if leaf.kind.is_finite:
+                width = leaf.states + 1
+                self.starts[leaf.first : leaf.last] = self.finite + width * np.arange(len(leaf))
+                self.finite += width * len(leaf)
+        self.count = self.finite
+        for group in index.leaf_groups:
+            book = codebooks.get(group.column)
+            if book is not None:
+                width = len(book) + 1
+                start = self.count
+                self.starts[group.nodes] = start + width * np.arange(len(group.nodes))
+                self.count += width * len(group.nodes)
+                self.groups.append((group, book, slice(start, self.count)))
+
+    def _finite_probabilities(self, parameters: Parameters) -> list[Floats]:
+        found = [np.empty(0)]
+        for leaf, table in zip(self.program.leaves, parameters.tables, strict=True):
+            if leaf.kind.is_finite:
+                known = as_finite(leaf.kind).probabilities(table, leaf.states)
+                found.append(np.concatenate([known, np.ones((len(known), 1))], axis=1).reshape(-1))
+        return found
+
+    def logs(self, parameters: Parameters) -> Floats:
+        """Return the log density of every entry."""
+        flat = np.concatenate(
+            [*self._finite_probabilities(parameters), np.zeros(self.count - self.finite)]
+        )
+        with np.errstate(divide="ignore"):
+            np.log(flat[: self.finite], out=flat[: self.finite])
+        for group, book, entries in self.groups:
+            own, table = flat[entries].reshape(len(group.nodes), -1), group.parameters(parameters)
+            for part in _strips(len(book), len(own)):
+                own[:, part] = group.log_densities(table, book[part])
+        return flat
+
+    def ratios(self, parameters: Parameters, log_reference: Mapping[int, Floats]) -> Floats:
+        """Return the probabilities of finite leaves, and the ratios of numeric ones.
+
+        Their densities are divided by those in `log_reference`, by column and code.
+        """
+        flat = np.concatenate(
+            [*self._finite_probabilities(parameters), np.ones(self.count - self.finite)]
+        )
+        for group, book, entries in self.groups:
+            reference = log_reference[group.column]
+            own, table = flat[entries].reshape(len(group.nodes), -1), group.parameters(parameters)
+            for part in _strips(len(book), len(own)):
+                logs = group.log_densities(table, book[part])
+                logs -= reference[part]
+                exponential(logs, own[:, part])
+        return flat
+
+    def largest(self, values: Floats, starts: Ints, found: Floats) -> None:
+        """Raise found[starts[column] + code] to the largest value of any leaf there."""
+        begin = 0
+        for leaf in self.program.leaves:
+            if leaf.kind.is_finite:
+                end = begin + len(leaf) * (leaf.states + 1)
+                own = values[begin:end].reshape(len(leaf), -1)
+                places = starts[leaf.variables][:, None] + np.arange(leaf.states + 1)
+                np.maximum.at(found, places, own)
+                begin = end
+        for group, book, entries in self.groups:
+            own = values[entries].reshape(len(group.nodes), -1).max(axis=0)
+            start = starts[group.column]
+            place = found[start : start + len(book) + 1]
+            np.maximum(place, own, out=place)
+
+    def add_finite(self, flows: Floats, tables: Sequence[Floats]) -> None:
+        """Add the flows of finite leaves to their tables of statistics."""
+        start = 0
+        for leaf, total in zip(self.program.leaves, tables, strict=True):
+            if leaf.kind.is_finite:
+                stop = start + len(leaf) * (leaf.states + 1)
+                total += flows[start:stop].reshape(len(leaf), -1)[:, :-1]
+                start = stop
+
+    def add_numeric(self, flows: Floats, parameters: Parameters, tables: Sequence[Floats]) -> None:
+        """Add the statistics of numeric leaves, given their flows, to their tables."""
+        for group, book, entries in self.groups:
+            own, table = flows[entries].reshape(len(group.nodes), -1), group.parameters(parameters)
+            for part in _strips(len(book), len(own)):
+                tables[group.table][group.places] += group.statistics(
+                    table, book[part], own[:, part]
+                )
+
+
+def exponential(logs: Floats, out: Floats) -> None:
+    """Write exp(logs) to `out`; `logs` may be overwritten.
+
+    Only what is impossible becomes zero: other numbers become at least `LEAST_RATIO`.
+    """
+    least = float(logs.min(initial=0.0))
+    impossible = logs == -np.inf if least == -np.inf else None
+    if least < _LOG_LEAST:
+        np.maximum(logs, _LOG_LEAST, out=logs)
+    with np.errstate(over="ignore"):
+        np.exp(logs, out=out)
+    if impossible is not None:
+        out[impossible] = 0.0
+
+
+def _strips(size: int, leaves: int) -> Iterator[slice]:
+    step = max(1, STRIP_ENTRIES // max(1, leaves))
+    for start in range(0, size, step):
+        yield slice(start, min(start + step, size))
