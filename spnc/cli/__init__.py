@@ -27,6 +27,7 @@ COMMANDS = (
     "compile",
     "train",
     "evaluate",
+    "sample",
     "inspect",
     "plot",
     "report",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from spnc.common.wording import visible, width
+from spnc.common.aligned_table import cell, table
+from spnc.common.wording import visible
 from spnc.diagnostics import Diagnostic, render
+
+__all__ = ["cell", "complain", "say", "table"]
 
 
 def complain(diagnostics: Iterable[Diagnostic]) -> None:
@@ -25,34 +28,3 @@ def say(text: str = "", *, aside: bool = False) -> None:
     table cannot send commands to the terminal.
     """
     print(visible(text, keep="\n"), file=sys.stderr if aside else sys.stdout)
-
-
-def table(
-    head: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1, right: int = 0
-) -> str:
-    """Return rows as an aligned table; the first `left` and last `right` are left-aligned."""
-    cells = [[cell(value) for value in row] for row in rows]
-    head = [visible(name) for name in head]
-    widths = [max(width(r[i]) for r in [head, *cells]) for i in range(len(head))]
-
-    def line(row: Sequence[str]) -> str:
-        parts = []
-        for i, (text, wide) in enumerate(zip(row, widths, strict=True)):
-            room = " " * (wide - width(text))
-            leftwards = i < left or i >= len(head) - right
-            parts.append(text + room if leftwards else room + text)
-        return ("  " + "  ".join(parts)).rstrip()
-
-    rule = "  " + "  ".join("─" * wide for wide in widths)
-    return "\n".join([line(head), rule, *(line(row) for row in cells)])
-
-
-def cell(value: object) -> str:
-    """Return a value as tables show it."""
-    if value is None:
-        return "–"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return visible(str(value))

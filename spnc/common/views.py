@@ -1,7 +1,8 @@
 """Short texts and HTML views for the prompt and for notebooks.
 
 The functions take plain values, so that any class can call them from `__repr__` and
-`_repr_html_`. Names are escaped, and no view is longer than about 2,000 characters.
+`_repr_html_`. Names are escaped, and no view is longer than about 2,000 characters, apart from
+rows of a table.
 """
 
 from __future__ import annotations
@@ -91,6 +92,15 @@ def trained_html(
     head = ("split", "rows", "average log-likelihood", "impossible rows")
     facts = [_counts(counts), _tries(tries), duration(seconds), ended]
     return _view("Trained", name, facts, head, rows)
+
+
+def rows_html(head: Sequence[str], rows: Iterable[Sequence[str]], rest: str) -> str:
+    """Return rows of a table as HTML, and a line about all of them below it."""
+    body = "".join(_row("td", row) for row in rows)
+    return (
+        f"<div><table><thead>{_row('th', head)}</thead><tbody>{body}</tbody></table>"
+        f'<span style="opacity: 0.6">{_escaped(rest, LINE_LIMIT)}</span></div>'
+    )
 
 
 def _view(

@@ -16,8 +16,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from spnc.data.columns import Column
+from spnc.data.columns import KINDS, Column
 from spnc.diagnostics import InputError, Sink, counted, did_you_mean, nearest
+from spnc.graph.column_types import column_of, hint
 from spnc.graph.draft import Draft, DraftNode, Place
 from spnc.graph.nodes import Graph, Leaf, Node, Origin, Product, Sum
 from spnc.leaves import Distribution
@@ -141,9 +142,6 @@ def _meant(name: Hashable, defined: Mapping[Hashable, DraftNode]) -> str:
     return f"did you mean `{near}`?" if near is not None else "define it, or remove it here"
 
 
-_TYPE = re.compile(r"^(binary)$|^categorical\s*\(\s*(\d{1,9})\s*\)$")
-
-
 def _columns(draft: Draft, settled: set[Hashable], sink: Sink) -> list[Column]:
     found: dict[str, Column] = {}
     places: dict[str, Place] = {}
@@ -159,23 +157,18 @@ def _columns(draft: Draft, settled: set[Hashable], sink: Sink) -> list[Column]:
             )
             continue
         places[variable.name] = variable.place
-        match = _TYPE.match(variable.type.strip())
-        states = int(match[2]) if match and match[2] else 2
-        if match is None or states < 2:
-            word = variable.type.split("(")[0].strip()
-            near = nearest(word, ["binary", "categorical"])
-            meant = {"binary": "binary", "categorical": "categorical(3)"}.get(near or "")
+        column, problems = column_of(variable.name, variable.plain)
+        if column is None or variable.complaint is not None:
+            notes = problems if variable.plain.get("kind", KINDS[0]) in KINDS else []
             sink.error(
                 "E224",
                 f"`{variable.type}` is not a type of variable",
                 variable.place(),
-                help=f"did you mean `{meant}`?"
-                if meant and word != near
-                else "types are binary, and categorical(k) with k of at least 2",
+                notes=[variable.complaint] if variable.complaint is not None else notes,
+                help=hint(variable.plain),
             )
             settled |= {n.name for n in draft.nodes if n.variable == variable.name}
-        kind = "categorical" if match and match[2] else "binary"
-        found[variable.name] = Column(variable.name, kind, max(2, states))  # type: ignore[arg-type]
+        found[variable.name] = column or Column(variable.name)
     return list(found.values())
 
 
@@ -260,9 +253,9 @@ def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
     if problem is not None:
         pass
     elif unknown:
-        problem = f"`{unknown[0]}` is not a parameter; it takes p"
+        problem = f"`{unknown[0]}` is not a parameter; {_form(leaf)}"
     elif not values:
-        problem = "it has none; it takes p"
+        problem = f"it has none; {_form(leaf)}"
     elif len(given_numbers) < len(values):
         bad = next(v for v in values if as_number(v) is None)
         problem = f"`{bad}` is not a number"
@@ -277,6 +270,15 @@ def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
         )
         return None
     return leaf.from_row(np.array(given_numbers))  # type: ignore[no-any-return]
+
+
+def _form(leaf: type[Distribution]) -> str:
+    """Return in words how the parameters of a distribution are given."""
+    if leaf.arity in (None, 1):
+        return "it takes p"
+    form = re.match(r"`(\w[\w-]*\([^`]*\))`", leaf.__doc__ or "")
+    numbers = counted(leaf.arity or 0, "number")
+    return f"it takes {numbers}: {form[1]}" if form else f"it takes {numbers}, without names"
 
 
 def as_number(value: Any) -> float | None:

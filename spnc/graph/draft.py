@@ -22,11 +22,13 @@ def nowhere() -> None:
 
 @dataclass(frozen=True, slots=True)
 class DraftVariable:
-    """A declared column: its name, and its type as written."""
+    """A declared column: its name, its type as written, and that type as plain values."""
 
     name: str
     type: str
+    plain: Mapping[str, Any]  # see `spnc.graph.column_types`
     place: Place = nowhere
+    complaint: str | None = None  # an error that the reader found in the type
 
 
 @dataclass(frozen=True, slots=True)

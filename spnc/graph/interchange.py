@@ -1,9 +1,11 @@
 """Circuits as networkx graphs with plain attributes, and as node-link JSON.
 
-Nodes carry `kind` (sum, product or leaf); leaves also `variable`, `distribution` and its
-parameter `p`; the edges of sums carry `weight`. The graph's own attributes hold `variables`
-(a mapping of names to types, in column order, or a list of names of binary columns) and, where
-it is not the only node without parents, `root`. Graphs made by spnc itself are used as they are.
+Nodes carry `kind` (sum, product or leaf); leaves also `variable`, `distribution` and `p`, its
+parameter or a list of them; the edges of sums carry `weight`. The graph's own attributes hold
+`variables` (a mapping of names to types, in column order, or a list of names of binary columns)
+and, where it is not the only node without parents, `root`. A type is a text such as
+"categorical(3)", or a mapping with `kind`, `labels`, `scale` and `unit`. Graphs made by spnc itself
+are used as they are.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import networkx as nx
 from spnc.common.wording import with_article
 from spnc.diagnostics import Sink, Source
 from spnc.graph.assemble import as_number, assemble
+from spnc.graph.column_types import plain_of_text, short_type, shown_plain
 from spnc.graph.draft import Draft, DraftEdge, DraftNode, DraftVariable, Place, nowhere
 from spnc.graph.json_places import JsonPlaces
 from spnc.graph.nodes import Graph, Leaf, Node, Product, find_root, payloads
@@ -134,7 +137,7 @@ def to_node_link(graph: Graph) -> dict[str, Any]:
     for name, payload in payloads(graph).items():
         nodes.append({"id": name, **_attributes(payload, columns)})
     edges = [{"source": n, "target": c, **data} for n, c, data in graph.edges(data=True)]
-    about = {"variables": {c.name: str(c) for c in columns}, "root": find_root(graph)}
+    about = {"variables": {c.name: short_type(c) for c in columns}, "root": find_root(graph)}
     return {"directed": True, "multigraph": False, "graph": about, "nodes": nodes, "edges": edges}
 
 
@@ -148,7 +151,7 @@ def _attributes(payload: Node, columns: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": type(payload).__name__.lower()}
     if isinstance(payload, Leaf):
         leaf = payload.distribution
-        p: Any = list(leaf.row) if leaf.arity is None else leaf.row[0]
+        p: Any = leaf.row[0] if leaf.arity == 1 else list(leaf.row)
         found |= {
             "variable": columns[payload.variable].name,
             "distribution": leaf.plugin_name,
@@ -174,9 +177,13 @@ def _read_attributes(
         return False
     types = given if isinstance(given, Mapping) else None
     for i, name in enumerate(given):
-        kind = "binary" if types is None else str(types[name])
+        kind = "binary" if types is None else types[name]
         place = where.of(*path, "variables", i if types is None else name)
-        draft.variables.append(DraftVariable(str(name), kind, place))
+        if isinstance(kind, Mapping):
+            text, plain = shown_plain(kind), kind
+        else:
+            text, plain = str(kind), plain_of_text(str(kind))
+        draft.variables.append(DraftVariable(str(name), text, plain, place))
     draft.root = _name(attributes.get("root"))
     draft.root_place = where.of(*path, "root")
     return True

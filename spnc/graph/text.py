@@ -6,12 +6,16 @@ from typing import Any
 
 import lark
 
+from spnc.data.columns import Label
 from spnc.diagnostics import Sink, Source, Span
 from spnc.graph.assemble import assemble
+from spnc.graph.column_types import plain_of_options, type_text
 from spnc.graph.draft import Draft, DraftEdge, DraftNode, DraftVariable, Place
 from spnc.graph.nodes import Graph, Leaf, Sum, children_first, find_root, payloads
-from spnc.language.grammar import KEYWORDS, NAME, quoted, span_of, unquoted
+from spnc.language.grammar import KEYWORDS, NAME, quoted_on_one_line, span_of, unquoted
 from spnc.language.parser import parse
+
+_MOST_DIGITS = 300  # of a whole number; Python refuses to read those of some thousands
 
 
 def read_circuit_text(source: Source, sink: Sink) -> Graph | None:
@@ -74,9 +78,25 @@ class _Reader:
         return lambda: span
 
     def _variable(self, item: lark.Tree[Any]) -> None:
-        name, kind, states = item.children
-        text = str(kind) if states is None else f"{kind}({states})"
-        self.result.variables.append(DraftVariable(unquoted(str(name)), text, self._at(item)))
+        name, kind, *given = item.children
+        options = [o.children for o in given if o is not None]
+        words = [str(value) if key is None else f"{key} = {value}" for key, value in options]
+        text = f"{kind}({', '.join(words)})" if options else str(kind)
+        keys = [str(key) for key, _ in options if key is not None]
+        twice = next((key for i, key in enumerate(keys) if key in keys[:i]), None)
+        self.result.variables.append(
+            DraftVariable(
+                unquoted(str(name)),
+                text,
+                plain_of_options(
+                    str(kind),
+                    [_value(value) for key, value in options if key is None],
+                    {str(key): _value(value) for key, value in options if key is not None},
+                ),
+                self._at(item),
+                complaint=None if twice is None else f"`{twice}` is given twice",
+            )
+        )
 
     def _expression(self, name: str, item: lark.Tree[Any]) -> None:
         place = self._at(item)
@@ -85,7 +105,7 @@ class _Reader:
             given = [_parameter(p) for p in parameters if p is not None]
             named = {str(key): value for key, value in given if key is not None}
             complaint = None
-            if named and len(given) > 1:
+            if named and len(given) > len(named):
                 complaint = "several values are given without names; `p = …` stands alone"
             self.result.nodes.append(
                 DraftNode(
@@ -141,6 +161,16 @@ class _Reader:
         return name
 
 
+def _value(token: Any) -> Label:
+    """Return what an option of a type stands for: a whole number, a number, true, false, a text."""
+    if token.type == "NUMBER":
+        is_whole = token.lstrip("+-").isdecimal() and len(token) <= _MOST_DIGITS
+        return int(token) if is_whole else float(token)
+    if token.type == "NAME" and token in ("true", "false"):
+        return bool(token == "true")
+    return unquoted(str(token))
+
+
 def _parameter(item: lark.Tree[Any]) -> tuple[str | None, float]:
     name, number = item.children
     return None if name is None else str(name), float(str(number))
@@ -161,7 +191,7 @@ def write_circuit_text(graph: Graph, name: str) -> str:
     lines = [f"circuit {_word(name)}", "", "variables {"]
     written = [_word(c.name) for c in columns]
     word = _words(graph)
-    lines += [f"  {name}: {c}" for name, c in zip(written, columns, strict=True)]
+    lines += [f"  {name}: {type_text(c)}" for name, c in zip(written, columns, strict=True)]
     lines += ["}", ""]
     for n in children_first(graph):
         payload = node[n]
@@ -193,4 +223,4 @@ def _words(graph: Graph) -> dict[Any, str]:
 
 def _word(name: str) -> str:
     """Return the name of a node or column as the language writes it."""
-    return name if NAME.fullmatch(name) and name not in KEYWORDS else quoted(name)
+    return name if NAME.fullmatch(name) and name not in KEYWORDS else quoted_on_one_line(name)

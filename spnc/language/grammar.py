@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from importlib import resources
@@ -14,6 +15,7 @@ from spnc.diagnostics import Source, Span
 
 KEYWORDS = ("circuit", "variables", "root")  # in a circuit, a name that is one has to be quoted
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*")  # as in the grammar
+_NEEDS_ESCAPES = re.compile("[\n\r\ud800-\udfff]")  # line ends, and what is not valid UTF-8
 
 
 def grammar_text() -> str:
@@ -57,8 +59,17 @@ def quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+def quoted_on_one_line(text: str) -> str:
+    """A text in quotes as circuits write it: with escapes if it cannot stand on one line."""
+    if not _NEEDS_ESCAPES.search(text):
+        return quoted(text)
+    return "e" + '"' + json.dumps(text)[1:-1].replace('\\"', "\\u0022") + '"'
+
+
 def unquoted(text: str) -> str:
     """The text that a quoted text, or a bare name, stands for."""
+    if text.startswith('e"'):
+        return str(json.loads(text[1:], strict=False))
     if text[:1] not in ('"', "'"):
         return text
     return text[1:-1].replace(text[0] * 2, text[0])

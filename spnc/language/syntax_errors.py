@@ -40,6 +40,7 @@ _TOKENS = {  # kinds of token in the words of a message
     "NAME": "a name",
     "NUMBER": "a number",
     "STRING": "a quoted text",
+    "ESCAPED": "a quoted text",
     "SOURCE": "a source such as builtin:digits",
     "FILE": "a file such as rows.csv",
     "PATH": "a path such as data/rows.csv",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from spnc.common.cells import column_text
+from spnc.data.columns import Column
 from spnc.program.program import Program
 
 
 def inspect_program(program: Program) -> dict[str, Any]:
-    """Return `model` (totals), `layers` (leaves are layer 1) and `scopes` (by size) as JSON."""
+    """Return facts as JSON: `model` (totals), `columns`, `layers` (leaves are 1), `scopes`."""
     layer = [1] * program.nodes
     scope = program.scopes()
     kind = ["leaves"] * program.nodes
@@ -28,9 +30,18 @@ def inspect_program(program: Program) -> dict[str, Any]:
         down[layer[n]] += count
     return {
         "model": {"columns": len(program.columns), **program.facts()},
+        "columns": [_described(column) for column in program.columns],
         "layers": [{"layer": k, **by_layer[k], "edges": down[k]} for k in sorted(by_layer)],
         "scopes": [{"columns": k, **by_size[k]} for k in sorted(by_size)],
     }
+
+
+def _described(column: Column) -> dict[str, Any]:
+    """Return a column's name, its type, and its values in words."""
+    found = {"name": column.name, "type": str(column), "values": column_text(column)}
+    if column.labels is not None:
+        return {**found, "labels": list(column.labels)}
+    return {**found, "unit": column.unit} if column.unit else found
 
 
 def _grouped(keys: list[int], kinds: list[str]) -> dict[int, dict[str, int]]:

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load, save
 
 import spnc
 from spnc.cli import main
-from spnc.model import FORMAT, to_bytes
+from spnc.model import to_bytes
+from spnc.program.model_file import FORMAT, sealed
 
 HERE = Path(__file__).parent
 QUICK = settings(
@@ -168,9 +170,10 @@ def test_a_model_with_another_description_is_fine_or_reported(
 ) -> None:
     length = int.from_bytes(model[:8], "little")
     header = json.loads(model[8 : 8 + length])
-    about = with_other_part(header["__metadata__"][FORMAT].encode(), data)
-    header["__metadata__"][FORMAT] = about.decode()
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    content = len(text).to_bytes(8, "little") + text + model[8 + length :]
+    about = json.loads(with_other_part(header["__metadata__"][FORMAT].encode(), data))
+    if isinstance(about, dict):
+        about.pop("sha256", None)
+        content = sealed(about, load(model))
+    else:
+        content = save(load(model), metadata={FORMAT: json.dumps(about)})
     assert_no_traceback("model.spnc", content, tmp_path)

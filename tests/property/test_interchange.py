@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -11,11 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spnc
-from spnc.data.columns import Column
+from spnc.data.columns import Column, Scale
 from spnc.diagnostics import Sink, Source
-from spnc.graph.interchange import read_node_link_text, to_networkx, to_node_link
-from spnc.graph.nodes import Graph, payloads
+from spnc.graph.interchange import (
+    from_networkx,
+    read_node_link_text,
+    to_networkx,
+    to_node_link,
+)
+from spnc.graph.nodes import Graph, Leaf, payloads
 from spnc.graph.text import read_circuit_text, write_circuit_text
+from spnc.leaves.gaussian import Gaussian
+from spnc.leaves.poisson import Poisson
+from spnc.program.lower import lower
 from tests.circuits import all_states, random_circuit
 from tests.engines import log_likelihood
 
@@ -24,6 +33,78 @@ NAMES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]) | st.just(" "), min_size=1),
     min_size=4, max_size=4, unique=True,
 )  # fmt: skip
+
+
+LABELS = st.lists(
+    st.text(max_size=4) | st.integers() | st.booleans()
+    | st.floats(allow_nan=False, allow_infinity=False),
+    min_size=4, max_size=4, unique=True,
+)  # fmt: skip
+NUMBERS = st.floats(-1e300, 1e300)
+WIDTHS = st.floats(1e-300, 1e300)
+SCALES = st.builds(
+    lambda low, extent, **others: Scale(low=low, high=low + extent, **others),
+    low=NUMBERS, extent=WIDTHS, resolution=WIDTHS, mean=NUMBERS, sd=WIDTHS,
+    log_mean=NUMBERS, log_sd=WIDTHS,
+)  # fmt: skip
+
+
+@st.composite
+def mixed_circuits(draw: st.DrawFn) -> Graph:
+    """A random circuit over a real column, a count, a date, and labels of any type."""
+    graph = random_circuit(draw(SEEDS), variables=6)
+    old = graph.graph["columns"]
+    labels, units = draw(LABELS), draw(st.lists(st.text(max_size=4), min_size=2, max_size=2))
+    scales = draw(st.lists(st.none() | SCALES, min_size=3, max_size=3))
+    columns = [
+        Column("r", "real", 0, None, scales[0], units[0]),
+        Column("c", "count", 0, None, scales[1], units[1]),
+        Column("d", "date", 0, None, scales[2], draw(st.sampled_from(["days", "seconds"]))),
+    ]
+    columns += [replace(c, labels=tuple(labels[: c.states])) for c in old[3:5]]
+    graph.graph["columns"] = (*columns, old[5])
+    for n, payload in payloads(graph).items():
+        if isinstance(payload, Leaf) and payload.variable < 3:
+            leaf = Poisson(draw(WIDTHS)) if payload.variable == 1 else Gaussian(
+                draw(NUMBERS), draw(WIDTHS)
+            )  # fmt: skip
+            graph.nodes[n]["node"] = replace(payload, distribution=leaf)
+    return graph
+
+
+def same(one: Graph, other: Graph | None) -> None:
+    """Both have the same columns, and the same nodes and edges under the same names, by text."""
+    assert other is not None
+    assert other.graph["columns"] == one.graph["columns"]
+    types = [
+        [type(label) for c in graph.graph["columns"] for label in c.labels or ()]
+        for graph in (one, other)
+    ]
+    assert types[0] == types[1]  # 1, 1.0 and True are equal, but not the same label
+    assert write_circuit_text(other, "x") == write_circuit_text(one, "x")
+
+
+@given(graph=mixed_circuits())
+def test_a_circuit_over_any_columns_reads_back_from_its_text(graph: Graph) -> None:
+    sink = Sink()
+    text = write_circuit_text(graph, "again")
+    again = read_circuit_text(Source("again.spn", text), sink)
+    assert sink.diagnostics == []
+    assert again is not None
+    assert again.graph["columns"] == graph.graph["columns"]
+    assert write_circuit_text(again, "again") == text
+    rows = lower(graph)[1].tables, lower(again)[1].tables
+    for one, other in zip(*rows, strict=True):
+        assert np.sort(one, axis=None).tobytes() == np.sort(other, axis=None).tobytes()
+
+
+@given(graph=mixed_circuits())
+def test_a_circuit_over_any_columns_reads_back_from_json_and_networkx(graph: Graph) -> None:
+    sink = Sink()
+    text = json.dumps(to_node_link(graph))
+    same(graph, read_node_link_text(Source("again.json", text), sink))
+    same(graph, from_networkx(to_networkx(graph), sink))
+    assert sink.diagnostics == []
 
 
 def equal(one: Graph, other: Graph | None) -> None:

@@ -145,7 +145,7 @@ def test_a_model_evaluates_files_datasets_and_arrays(spec: Path, tmp_path: Path)
     model = spnc.train(spec).model
     scores = model.evaluate("builtin:asia")
     assert set(scores) == {"all"}
-    rows = model.sample(500, seed=1)
+    rows = model.sample(500, seed=1).values
     np.save(tmp_path / "rows.npy", rows)
     from_file = model.evaluate(tmp_path / "rows.npy")["all"]
     assert from_file.average == pytest.approx(model.log_likelihood(rows).mean(), abs=1e-12)

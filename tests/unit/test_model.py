@@ -15,12 +15,17 @@ from safetensors.numpy import save as save_tensors
 
 import spnc
 from spnc.data.columns import Column
+from spnc.graph.nodes import Builder
+from spnc.leaves.categorical import Categorical
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.model import Model, to_bytes
 from spnc.program.lower import lower
+from spnc.program.model_file import sealed
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 from spnc.program.validity import program_problems
 from tests.circuits import random_circuit, random_rows
+
+RECORDS = Path(__file__).parents[1] / "records" / "models"
 
 
 def model_of(seed: int) -> Model:
@@ -39,6 +44,87 @@ def test_a_saved_model_comes_back_the_same(tmp_path_factory, seed: int) -> None:
     assert (again.log_likelihood(rows) == model.log_likelihood(rows)).all()
     assert again.columns == model.columns
     assert again.provenance == model.provenance
+
+
+def test_a_model_of_version_1_still_loads_and_says_the_same() -> None:
+    record = json.loads((RECORDS / "version-1.json").read_text())
+    model = spnc.load(RECORDS / "version-1.spnc")
+    assert [str(c) for c in model.columns] == [
+        "categorical(4)", "categorical(3)", "binary", "categorical(3)", "binary"
+    ]  # fmt: skip
+    rows = np.array(record["rows"], dtype=float)
+    assert model.log_likelihood(rows) == pytest.approx(record["log_likelihoods"], abs=1e-12)
+
+
+def test_a_model_of_version_1_that_is_saved_again_has_version_2(tmp_path: Path) -> None:
+    spnc.load(RECORDS / "version-1.spnc").save(tmp_path / "model.spnc")
+    assert b'\\"version\\": 2' in (tmp_path / "model.spnc").read_bytes()
+    again, old = spnc.load(tmp_path / "model.spnc"), spnc.load(RECORDS / "version-1.spnc")
+    rows = random_rows(1, old.columns, 50, 0.2)
+    assert (again.log_likelihood(rows) == old.log_likelihood(rows)).all()
+
+
+LABELS = st.lists(
+    st.text(max_size=5) | st.integers() | st.booleans()
+    | st.floats(allow_nan=False, allow_infinity=False),
+    min_size=2, max_size=6, unique=True,
+).map(tuple)  # fmt: skip
+
+
+@given(labels=LABELS)
+def test_labels_of_any_type_come_back_from_a_file(tmp_path_factory, labels: tuple) -> None:
+    path = tmp_path_factory.mktemp("models") / "model.spnc"
+    builder = Builder([Column("tea", "categorical", len(labels), labels)])
+    builder.leaf(0, Categorical((1.0 / len(labels),) * len(labels)))
+    Model("labels", *lower(builder.graph)).save(path)
+    (column,) = spnc.load(path).columns
+    assert column.labels == labels
+    assert list(map(type, column.labels or ())) == list(map(type, labels))
+
+
+def test_a_file_with_any_other_byte_anywhere_is_refused(tmp_path: Path) -> None:
+    content = to_bytes(model_of(2))
+    path = tmp_path / "model.spnc"
+    rng = np.random.default_rng(0)
+    header = 8 + int.from_bytes(content[:8], "little")
+    places = [*range(40), *rng.integers(40, header, 150), *rng.integers(header, len(content), 150)]
+    for at in map(int, places):
+        flipped = content[at] ^ (1 << int(rng.integers(8)))
+        path.write_bytes(content[:at] + bytes([flipped]) + content[at + 1 :])
+        assert refused(path) in {"E501", "E502", "E503", "E504", "E507"}, at
+
+
+def test_numbers_that_were_changed_are_refused_although_they_fit(tmp_path: Path) -> None:
+    path = tmp_path / "model.spnc"
+    model = model_of(2)
+    model.save(path)
+    content = path.read_bytes()
+    table = next(t for t in model.parameters.tables if t.shape[1] == 1)
+    old, new = float(table[0, 0]), 0.123456789
+    path.write_bytes(content.replace(np.float64(old).tobytes(), np.float64(new).tobytes()))
+    assert refused(path) == "E507"
+
+
+def test_a_version_that_was_changed_does_not_avoid_the_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "model.spnc"
+    path.write_bytes(to_bytes(model_of(2)).replace(b'version\\": 2', b'version\\": 1'))
+    assert refused(path) == "E507"
+
+
+def test_reading_a_small_file_needs_little_memory(tmp_path: Path) -> None:
+    """Sizes that a file merely claims are not allocated."""
+    import tracemalloc
+
+    def claim(about, tensors) -> None:
+        about["columns"][0] = {"name": "x", "kind": "categorical", "states": 10**9}
+        about["layers"] = 10**12
+
+    path = tampered(tmp_path, claim)
+    refused(path)  # imports what reading needs
+    tracemalloc.start()
+    assert refused(path) == "E504"
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
 
 
 def refused(path: Path) -> str:
@@ -110,7 +196,8 @@ def tampered(tmp_path: Path, change) -> Path:
         about = json.loads(file.metadata()["spnc-model"])
         tensors = {n: file.get_tensor(n).copy() for n in file.keys()}  # noqa: SIM118
     change(about, tensors)
-    path.write_bytes(save_tensors(tensors, metadata={"spnc-model": json.dumps(about)}))
+    del about["sha256"]
+    path.write_bytes(sealed(about, tensors))
     return path
 
 
@@ -163,11 +250,27 @@ def overlapping(about, tensors) -> None:
 
 
 def same_names(about, tensors) -> None:
-    about["columns"][1][0] = about["columns"][0][0]
+    about["columns"][1]["name"] = about["columns"][0]["name"]
 
 
 def other_root(about, tensors) -> None:
     about["root"] = 0
+
+
+def unknown_kind(about, tensors) -> None:
+    about["columns"][0]["kind"] = "complex"
+
+
+def too_few_labels(about, tensors) -> None:
+    about["columns"][0] |= {"kind": "categorical", "states": 3, "labels": ["a", "b"]}
+
+
+def scale_of_categories(about, tensors) -> None:
+    about["columns"][0]["scale"] = {"resolution": 1.0}
+
+
+def a_number_instead(about, tensors) -> None:
+    about["columns"][0] = {"name": about["columns"][0]["name"], "kind": "real"}
 
 
 def unknown_leaf(about, tensors) -> None:
@@ -190,6 +293,10 @@ def unknown_leaf(about, tensors) -> None:
         overlapping,
         same_names,
         other_root,
+        unknown_kind,
+        too_few_labels,
+        scale_of_categories,
+        a_number_instead,
     ],
     ids=lambda f: f.__name__,
 )

@@ -134,4 +134,4 @@ def _columns(facts: dict[str, Any]) -> str:
     used = sum(max(width(row[i]) for row in [head, *rows]) + 2 for i in range(len(head) - 1))
     for row in rows:
         row[-1] = clipped(row[-1], max(10, LINE - used - 2))
-    return table(head, rows, left=2, right=2)
+    return table(head, rows, left=(0, 1, len(head) - 2, len(head) - 1))

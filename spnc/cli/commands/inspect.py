@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from spnc.data.dataset import Table
     from spnc.program.program import Program
 
+_COLUMNS = 20  # shown; --json has all
 _ROWS = 10_000  # assumed for the cost on a GPU where no data is given
 
 
@@ -92,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"ok": True, "name": name, **found}, indent=2))
         return 0
     say(table([name, ""], list(found["model"].items())))
+    say()
+    say(_columns_table(found["columns"]))
     layers = [
         (str(r["layer"]), r["sums"], r["products"], r["leaves"], r["edges"])
         for r in found["layers"]
@@ -105,6 +108,18 @@ def run(arguments: argparse.Namespace) -> int:
         say()
         say(_cost_table(found["cupy"]))
     return 0
+
+
+def _columns_table(columns: list[dict[str, Any]]) -> str:
+    """Return a table of the first columns: their types, and their labels or range."""
+    from spnc.cli.output import table
+    from spnc.common.wording import clipped
+    from spnc.diagnostics import counted
+
+    rows = [(c["name"], c["type"], clipped(c["values"], 60)) for c in columns[:_COLUMNS]]
+    text = table(["column", "type", "values"], rows, left=3)
+    rest = len(columns) - len(rows)
+    return f"{text}\n  … {counted(rest, 'more column')}" if rest > 0 else text
 
 
 def _device_cost(program: Program, count: int | None, rows: Table | None) -> dict[str, Any]:

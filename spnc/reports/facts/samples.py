@@ -37,7 +37,7 @@ class Samples:
 
 def samples_fit(model: Model, dataset: Dataset, seed: int) -> Samples:
     """Draw rows with the seed of the run; compare them and unseen real rows with training rows."""
-    values = model.sample(COUNT, seed)
+    values = model.sample(COUNT, seed).values
     columns = values.shape[1]
     most = max(1000, _CELLS // ((COUNT + COMPARED) * columns))
     train, _ = some_rows(dataset.train, most, "nearest")

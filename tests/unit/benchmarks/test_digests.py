@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import spnc
 from benchmarks import digests
 from spnc.runs.lock import versions
 
@@ -75,3 +76,10 @@ def test_an_interrupted_record_continues(record: Path) -> None:
     found = json.loads(record.read_text())
     assert found["specs/tiny.yaml"] == "from before"
     assert found["specs/tea.yaml"] == "digest of specs/tea.yaml"
+
+
+def test_a_model_digest_is_that_of_a_version_1_file(tmp_path: Path) -> None:
+    old = Path(__file__).parents[2] / "records" / "models" / "version-1.spnc"
+    spnc.load(old).save(tmp_path / "model.spnc")
+    assert (tmp_path / "model.spnc").read_bytes() != old.read_bytes()
+    assert digests.as_version_1(tmp_path / "model.spnc") == old.read_bytes()

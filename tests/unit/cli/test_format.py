@@ -182,11 +182,17 @@ def test_the_command_writes_the_other_notation(
     assert capsys.readouterr().out == quickstart.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["asia", "tea"])
+MIXED = SPECS.parent / "tests/golden/good/circuits/mixed.spn"
+
+
+@pytest.mark.parametrize(
+    "circuit",
+    [SPECS / "circuits/asia.spn", SPECS / "circuits/tea.spn", MIXED],
+    ids=lambda p: p.stem,
+)
 def test_a_circuit_goes_to_json_and_back(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    circuit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    circuit = SPECS / f"circuits/{name}.spn"
     plain, there, back = (tmp_path / f for f in ("plain.spn", "there.json", "back.spn"))
     assert main(["format", str(circuit), "-o", str(plain)]) == 0
     assert main(["format", str(circuit), "--to", "json", "-o", str(there)]) == 0
