@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from spnc.common.arrays import Ints
+from spnc.data.columns import Column
 from spnc.leaves.smoothing import SUM_TOLERANCE
 from spnc.program.program import Parameters, Program
 from spnc.registry import LEAVES
@@ -32,7 +33,7 @@ def program_problems(program: Program, parameters: Parameters) -> Iterator[str]:
 def _shape_problems(program: Program) -> Iterator[str]:
     """Arrays that do not fit together: nothing else can be read from them."""
     names = [c.name for c in program.columns]
-    if len(set(names)) < len(names) or any(c.states < 2 for c in program.columns):
+    if len(set(names)) < len(names) or not all(map(_is_well_formed, program.columns)):
         yield "the columns are not well formed"
     seen = 0
     for table in program.leaves:
@@ -114,6 +115,13 @@ def _parameter_problems(program: Program, parameters: Parameters) -> Iterator[st
             yield "a leaf table has the wrong shape"
         elif not leaf.kind.is_valid(table, leaf.columns):
             yield f"a leaf of type `{leaf.distribution}` has invalid parameters"
+
+
+def _is_well_formed(column: Column) -> bool:
+    """Whether a column has as many states as its kind and its labels say."""
+    if not column.is_finite:
+        return column.states == 0 and column.labels is None
+    return column.states >= 2 and (column.labels is None or len(column.labels) == column.states)
 
 
 def _within(values: Ints, low: int, high: int) -> bool:
