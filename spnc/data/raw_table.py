@@ -51,13 +51,17 @@ class RawColumn:
     @property
     def is_empty(self) -> bool:
         """Whether every cell is missing."""
+        some = self.cells[:1]  # which settles it for most columns
+        if len(some) and some[0] == some[0] and (self.missing is None or not self.missing[0]):
+            return False
         return bool(self.absent.all())
 
     def doubles(self) -> Floats:
         """Return the cells as doubles, NaN where missing. Not for texts."""
+        if self.missing is None:
+            return self.cells.astype(np.float64, copy=False)
         found = self.cells.astype(np.float64)
-        if self.missing is not None:
-            found[self.missing] = np.nan
+        found[self.missing] = np.nan
         return found
 
     def text_list(self) -> list[str]:
