@@ -45,7 +45,7 @@ class RawColumn:
         """Which cells are missing."""
         if self.cells.dtype.kind != "f":
             return np.zeros(self.rows, dtype=np.bool_) if self.missing is None else self.missing
-        holes = np.isnan(self.cells)
+        holes: Mask = np.isnan(self.cells)
         return holes if self.missing is None else holes | self.missing
 
     @property
@@ -150,7 +150,8 @@ def joined(parts: Sequence[RawColumn]) -> RawColumn:
     """Return one column with the cells of several, which are of one kind or without values."""
     if len(parts) == 1:
         return parts[0]
-    kind = next((p.kind for p in parts if not (p.kind == "numbers" and p.is_empty)), "numbers")
+    filled = [p.kind for p in parts if not (p.kind == "numbers" and p.is_empty)]
+    kind: RawKind = filled[0] if filled else "numbers"
     texts, cells = None, [p.cells for p in parts]
     if kind == "texts":
         none = pa.array([], type=pa.string())
