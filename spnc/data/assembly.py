@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.data.column_kinds import Verdict, judge
@@ -20,18 +21,30 @@ from spnc.data.options import MISSING, DataOptions
 from spnc.data.raw_table import RawColumn, RawTable
 from spnc.data.scales import scale_of
 from spnc.data.table_rules import TableRules
-from spnc.data.text_values import as_numbers, cleaned
+from spnc.data.text_values import NUMBERS, cleaned, converted
 from spnc.diagnostics import Sink, counted, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
 class Assembled:
-    """Columns with their tables by split; what was left out, with the reason; rules for later."""
+    """Columns with their cells by split; what was left out, with the reason; rules for later."""
 
     columns: tuple[Column, ...]
-    tables: dict[str, Table]
+    cells: dict[str, list[Cells]]
+    weights: dict[str, Floats]
     left_out: Mapping[str, str]
     rules: TableRules
+
+    def tables(self) -> dict[str, Table]:
+        """Return the tables, once: the memory of the cells is freed on the way."""
+        return {
+            split: Table.of_parts(cells, self.weights.get(split), [slice(None)])[0]
+            for split, cells in self.cells.items()
+        }
+
+    def parts(self, split: str, rows: Sequence[NDArray[np.int64]]) -> list[Table]:
+        """Return tables of some rows of a split each, once: see `tables`."""
+        return Table.of_parts(self.cells[split], self.weights.get(split), rows)
 
 
 def assembled(
@@ -88,10 +101,9 @@ def assembled(
         for table in tables.values():
             warn_of_header(table, sink)
         warn_of_left_out(verdicts, sink, where)
-    made = {split: Table.of_columns(cells.pop(split), weights.get(split)) for split in list(tables)}
     names = matched.names if left_out or options.weight is not None else ()
     later = TableRules(names, options.weight, options.unseen)
-    return Assembled(tuple(columns), made, left_out, later)
+    return Assembled(tuple(columns), cells, weights, left_out, later)
 
 
 def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> list[str]:
@@ -196,7 +208,7 @@ def _weights(
 
 
 def _weights_of(raw: RawColumn, name: str, table: RawTable, report: FileReport) -> Floats:
-    numbers = as_numbers(raw)[0] if raw.kind == "texts" else raw
+    numbers = converted(raw, NUMBERS)[0] if raw.kind == "texts" else raw
     values = numbers.doubles()
     with np.errstate(invalid="ignore"):
         bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))

@@ -24,7 +24,7 @@ import numpy as np
 from spnc.data.columns import ColumnKind, Label
 from spnc.data.encoding import DAY, TABLE_RANGE, cell_text, iso_text
 from spnc.data.raw_table import Mask, RawColumn, RawKind, joined, text_column
-from spnc.data.text_values import as_booleans, as_dates, as_numbers, whole_numbers
+from spnc.data.text_values import BOOLEANS, DATES, NUMBERS, converted, meant, whole_numbers
 
 FEW = 5  # values of whole numbers that are categories in a table of any size
 MOST_CODES = 32  # values of whole numbers that can be categories in a large table
@@ -88,10 +88,10 @@ def settled(parts: Sequence[RawColumn]) -> list[RawColumn]:
     parts = list(parts)
     kinds = {p.kind for p in parts if not p.is_empty}
     if "texts" in kinds:
-        for convert in (as_booleans, as_numbers, as_dates):
-            found = [convert(p) if p.kind == "texts" else (p, None) for p in parts]
-            if all(bad is None or not bad.any() for _, bad in found):
-                parts = [column for column, _ in found]
+        for meaning in (BOOLEANS, NUMBERS, DATES):
+            texts = [p for p in parts if p.kind == "texts"]
+            if not any(np.isnan(meant(p, meaning)).any() for p in texts):
+                parts = [converted(p, meaning)[0] if p.kind == "texts" else p for p in parts]
                 kinds = {p.kind for p in parts if not p.is_empty}
                 break
     if kinds == {"numbers", "booleans"}:
@@ -132,10 +132,15 @@ def as_texts(column: RawColumn) -> RawColumn:
 def _judge_texts(name: str, parts: list[RawColumn]) -> Verdict:
     whole = joined([p for p in parts if not p.is_empty])
     rows = int((~whole.absent).sum())
-    for convert in (as_numbers, as_dates):
-        found, bad = convert(whole)
-        if bad.sum() <= (1.0 - NEARLY_ALL) * rows and _is_spread(found):
-            pairs = [convert(p) if p.kind == "texts" else (p, p.absent & False) for p in parts]
+    cells = np.bincount(whole.cells[~whole.absent], minlength=len(whole.texts))
+    for meaning in (NUMBERS, DATES):
+        values = meant(whole, meaning)
+        good = ~np.isnan(values)
+        spread = len(np.unique(values[good])) > few_values(rows)
+        if spread and cells[good].sum() >= NEARLY_ALL * rows:
+            pairs = [
+                converted(p, meaning) if p.kind == "texts" else (p, p.absent & False) for p in parts
+            ]
             verdict = judge(name, [column for column, _ in pairs])
             return replace(verdict, odd=[odd for _, odd in pairs])
     words = whole.text_list()
@@ -144,12 +149,6 @@ def _judge_texts(name: str, parts: list[RawColumn]) -> Verdict:
     if rows >= ID_ROWS and len(words) * ROWS_PER_LABEL > rows:
         return Verdict(None, parts, omission="id", distinct=len(words))
     return _states(parts, tuple(sorted(words)))
-
-
-def _is_spread(column: RawColumn) -> bool:
-    """Whether numbers or dates have more than a few values, so that a category makes no sense."""
-    values = column.cells[~column.absent]
-    return len(np.unique(values)) > few_values(len(values))
 
 
 def _states(parts: list[RawColumn], labels: tuple[Label, ...]) -> Verdict:
@@ -163,7 +162,7 @@ def _states(parts: list[RawColumn], labels: tuple[Label, ...]) -> Verdict:
 
 def _judge_numbers(name: str, parts: list[RawColumn]) -> Verdict:
     rows = sum(p.rows for p in parts)  # missing cells do not make codes into counts
-    if not all(np.isfinite(p.cells[~p.absent]).all() for p in parts):
+    if any(np.isinf(p.cells).any() for p in parts if p.cells.dtype.kind == "f"):
         return Verdict("real", parts)  # the infinite values are reported
     wholes = [whole_numbers(p) for p in parts]
     if any(whole is None for whole in wholes):

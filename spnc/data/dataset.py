@@ -79,6 +79,38 @@ class Table:
         return cls.of_blocks(blocks, weights)
 
     @classmethod
+    def of_parts(
+        cls,
+        columns: list[Cells],
+        weights: Floats | None,
+        parts: Sequence[NDArray[np.int64] | slice],
+    ) -> list[Table]:
+        """Return the tables with some rows of these columns each, and empty the list of columns.
+
+        A column's memory is freed once it has been copied, so that there are never two copies of
+        the whole.
+        """
+        kinds = list(dict.fromkeys(cells.dtype for cells in columns))
+        own = [[i for i, cells in enumerate(columns) if cells.dtype == kind] for kind in kinds]
+        rows = len(columns[0])
+        sizes = [len(range(*p.indices(rows))) if isinstance(p, slice) else len(p) for p in parts]
+        stores = [
+            [np.empty((len(o), size), kind) for o, kind in zip(own, kinds, strict=True)]
+            for size in sizes
+        ]
+        for number, positions in enumerate(own):
+            for place, i in enumerate(positions):
+                cells, columns[i] = columns[i], columns[i][:0]
+                for store, part in zip(stores, parts, strict=True):
+                    store[number][place] = cells[part]
+        columns.clear()
+        found = []
+        for store, part in zip(stores, parts, strict=True):
+            blocks = [Block(np.array(o, np.intp), c) for o, c in zip(own, store, strict=True)]
+            found.append(cls.of_blocks(blocks, None if weights is None else weights[part]))
+        return found
+
+    @classmethod
     def of_blocks(cls, blocks: Sequence[Block], weights: Floats | None = None) -> Table:
         """Return the table of these blocks, which together have every column once."""
         table = cls.__new__(cls)

@@ -13,7 +13,7 @@ from spnc.data.columns import Column, Label
 from spnc.data.options import ColumnRule, DataOptions
 from spnc.data.raw_table import RawColumn
 from spnc.data.table_rules import OTHER, Unseen
-from spnc.data.text_values import as_dates, whole_numbers
+from spnc.data.text_values import DATES, converted, whole_numbers
 from spnc.diagnostics import Sink, did_you_mean
 
 _YEARS = (1000, 9999)  # whole numbers that are years where dates are declared
@@ -63,7 +63,7 @@ def judge_declared(parts: Sequence[RawColumn], rule: ColumnRule) -> Verdict:
 def _dated(part: RawColumn) -> RawColumn:
     """Return texts and years as dates, as far as all of them are."""
     if part.kind == "texts":
-        dates, bad = as_dates(part)
+        dates, bad = converted(part, DATES)
         return part if bad.any() else dates
     whole = whole_numbers(part) if part.kind == "numbers" else None
     if whole is None or whole.is_empty:

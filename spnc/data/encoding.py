@@ -15,7 +15,7 @@ from spnc.data.dataset import Cells, code_type
 from spnc.data.raw_table import RawColumn
 from spnc.data.table_rules import OTHER, Unseen
 from spnc.data.text_cells import is_number
-from spnc.data.text_values import as_dates, as_numbers
+from spnc.data.text_values import DATES, NUMBERS, converted
 
 DAY = 86_400.0  # seconds
 TABLE_RANGE = 1 << 16  # whole numbers within such a range are looked up in a table
@@ -139,8 +139,7 @@ def _numbers(raw: RawColumn, column: Column) -> tuple[Cells, list[Misfit]]:
     misfits = []
     wanted = "a date" if column.kind == "date" else "a number"
     if raw.kind == "texts":
-        convert = as_dates if column.kind == "date" else as_numbers
-        given, (raw, bad) = raw, convert(raw)
+        given, (raw, bad) = raw, converted(raw, DATES if column.kind == "date" else NUMBERS)
         if bad.any():
             misfits.append(_not_a_number(given, np.flatnonzero(bad), wanted))
     values: Floats = raw.doubles()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.observer import Progress
-from spnc.data.assembly import assembled, fitted, with_scales
+from spnc.data.assembly import Assembled, assembled, fitted, with_scales
 from spnc.data.column_warnings import warn_of_columns
 from spnc.data.columns import Column
 from spnc.data.dataset import SPLITS, UNSPLIT, Dataset, Table
@@ -64,13 +64,11 @@ def load(
     split = options.split if options.split is not None else default_split
     cut = not found.has_splits and split is not None
     where = next(iter(found.tables.values())).file
-    name, published, tables = found.name, found.published, made.tables
+    name, published = found.name, found.published
     del found  # its memory is no longer needed
-    if UNSPLIT in tables:
-        parts = _split(tables.pop(UNSPLIT), split, options, sink)
-        if parts is None:
-            return None
-        tables = parts
+    tables = made.tables() if UNSPLIT not in made.cells else _split(made, split, options, sink)
+    if tables is None:
+        return None
     columns = with_scales(made.columns, tables["train"], options)
     if not published:
         warn_of_columns(tables["train"], columns, sink, where)
@@ -110,11 +108,12 @@ def load_table(
     made = assembled(found.tables, options, sink, published=found.published)
     if made is None:
         return None
-    first = made.tables.get("train", next(iter(made.tables.values())))
+    tables = made.tables()
+    first = tables.get("train", next(iter(tables.values())))
     typed = with_scales(made.columns, first)
     if not found.published:
         warn_of_columns(first, typed, sink, next(iter(found.tables.values())).file)
-    return Dataset(found.name, typed, made.tables, rules=made.rules, left_out=made.left_out)
+    return Dataset(found.name, typed, tables, rules=made.rules, left_out=made.left_out)
 
 
 def is_available(options: DataOptions) -> bool:
@@ -167,24 +166,27 @@ def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> 
 
 
 def _split(
-    whole: Table, split: tuple[float, ...] | None, options: DataOptions, sink: Sink
+    made: Assembled, split: tuple[float, ...] | None, options: DataOptions, sink: Sink
 ) -> dict[str, Table] | None:
     """Shuffle the rows and split them by the fractions; without fractions all are for training."""
     if split is None:
-        return {"train": whole}
-    parts = split_rows(split, options.split_seed, whole.rows)
-    tables: dict[str, Table] = {}
+        return {"train": made.tables()[UNSPLIT]}
+    total = len(made.cells[UNSPLIT][0])
+    parts: dict[str, NDArray[np.int64]] = {}
     complete = True
-    for name, fraction, rows in zip(SPLITS, split, parts, strict=True):
+    shuffled = split_rows(split, options.split_seed, total)
+    for name, fraction, rows in zip(SPLITS, split, shuffled, strict=True):
         if fraction == 0:
             continue
-        tables[name] = whole.take(rows)
+        parts[name] = rows
         if len(rows) == 0:
             complete = False
-            message = f"the {name} split gets no rows: {fraction:g} of {whole.rows:,}"
+            message = f"the {name} split gets no rows: {fraction:g} of {total:,}"
             hint = "give this split a larger fraction, or 0 to leave it out"
             sink.error("E306", message, options.span_of("split"), help=hint)
-    return tables if complete else None
+    if not complete:
+        return None
+    return dict(zip(parts, made.parts(UNSPLIT, list(parts.values())), strict=True))
 
 
 def split_rows(fractions: Sequence[float], split_seed: int, rows: int) -> list[NDArray[np.int64]]:

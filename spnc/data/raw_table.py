@@ -45,19 +45,23 @@ class RawColumn:
         """Which cells are missing."""
         if self.cells.dtype.kind != "f":
             return np.zeros(self.rows, dtype=np.bool_) if self.missing is None else self.missing
-        holes = np.isnan(self.cells)
+        holes: Mask = np.isnan(self.cells)
         return holes if self.missing is None else holes | self.missing
 
     @property
     def is_empty(self) -> bool:
         """Whether every cell is missing."""
+        some = self.cells[:1]  # which settles it for most columns
+        if len(some) and some[0] == some[0] and (self.missing is None or not self.missing[0]):
+            return False
         return bool(self.absent.all())
 
     def doubles(self) -> Floats:
         """Return the cells as doubles, NaN where missing. Not for texts."""
+        if self.missing is None:
+            return self.cells.astype(np.float64, copy=False)
         found = self.cells.astype(np.float64)
-        if self.missing is not None:
-            found[self.missing] = np.nan
+        found[self.missing] = np.nan
         return found
 
     def text_list(self) -> list[str]:
@@ -146,7 +150,8 @@ def joined(parts: Sequence[RawColumn]) -> RawColumn:
     """Return one column with the cells of several, which are of one kind or without values."""
     if len(parts) == 1:
         return parts[0]
-    kind = next((p.kind for p in parts if not (p.kind == "numbers" and p.is_empty)), "numbers")
+    filled = [p.kind for p in parts if not (p.kind == "numbers" and p.is_empty)]
+    kind: RawKind = filled[0] if filled else "numbers"
     texts, cells = None, [p.cells for p in parts]
     if kind == "texts":
         none = pa.array([], type=pa.string())

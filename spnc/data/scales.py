@@ -44,9 +44,10 @@ def scale_of(
 
 def _moments(values: Floats, weights: Floats) -> tuple[float, float]:
     """Return weighted mean and standard deviation; exact digits also far from zero."""
+    # Sums of numpy, not products of BLAS, whose bits depend on the number of threads.
     total = float(weights.sum())
     origin = float(values[0])  # differences keep the digits that squares of large values lose
     centred = values - origin
-    shift = float(centred @ weights) / total
+    shift = float((centred * weights).sum()) / total
     centred -= shift
-    return origin + shift, float(np.sqrt((centred * centred) @ weights / total))
+    return origin + shift, float(np.sqrt((centred * centred * weights).sum() / total))

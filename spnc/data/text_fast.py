@@ -22,7 +22,6 @@ from spnc.data.text_cells import WHITESPACE, is_number
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
 _PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
-_BLANK_LINE = re.compile(rb"^[ \t]+$", re.MULTILINE)
 _HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
@@ -71,7 +70,7 @@ class FastReader:
     def _parsed(self, block: bytes) -> list[RawColumn]:
         if b"\0" in block or (b'"' in block and not self._plainly_quoted(block)):
             raise IrregularTextError
-        if self.width == 1 and _BLANK_LINE.search(block):
+        if self.width == 1 and _has_blank_line(block):
             raise IrregularTextError
         rows = block.count(b"\n") + 1
         if self.delimiter == WHITESPACE:
@@ -81,7 +80,7 @@ class FastReader:
             if table.num_rows != rows:
                 raise IrregularTextError
             wrong = {i for i in range(self.width) if not _as_declared(table.column(i))}
-            if _HEXADECIMAL.search(block):  # a number to Arrow, a word to spnc
+            if _has_hexadecimal(block):  # a number to Arrow, a word to spnc
                 integers = (i for i, kind in enumerate(table.schema.types) if kind == pa.int64())
                 wrong.update(integers)
             if not wrong - self.as_texts:
@@ -110,7 +109,8 @@ class FastReader:
             return False
         mark = re.escape(self.delimiter.encode())
         cell = rb"(?:(?<=^)|(?<=[\n" + mark + rb']))"(?:[^"\n]|"")*"(?=[\n' + mark + rb"]|\Z)"
-        return sum(found.count(b'"') for found in re.findall(cell, block)) == block.count(b'"')
+        plain: list[bytes] = re.findall(cell, block)
+        return sum(found.count(b'"') for found in plain) == block.count(b'"')
 
 
 def _as_declared(column: Any) -> bool:
@@ -118,8 +118,21 @@ def _as_declared(column: Any) -> bool:
     kind = column.type
     if pa.types.is_floating(kind):
         # `nan` that does not mark a missing value is a text.
-        return not any(np.isnan(chunk.drop_null().to_numpy()).any() for chunk in column.chunks)
+        chunks = (chunk.drop_null().to_numpy() for chunk in column.chunks)
+        return all(not np.isnan(values).any() for values in chunks)
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind) or kind == _TEXTS)
+
+
+def _has_blank_line(block: bytes) -> bool:
+    """Whether a line is of white space, which is no row of a table with one column."""
+    lines = block.decode(errors="replace").split("\n")
+    return any(line.isspace() for line in lines)
+
+
+def _has_hexadecimal(block: bytes) -> bool:
+    """Whether a cell may be a number such as 0x1F. Looking for the letters first is faster."""
+    lower, upper = (mark[1:] in block and mark in block for mark in (b"0x", b"0X"))
+    return (lower or upper) and _HEXADECIMAL.search(block) is not None
 
 
 def _single_spaces(block: bytes) -> bytes:

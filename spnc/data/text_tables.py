@@ -105,16 +105,16 @@ def _fast(
 
 def _after(first: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the first block and the others, without blank lines at the end of the text."""
-    held = first
+    held, any_rows = first, False
     for block in blocks:
-        if block.strip(b"\n"):
+        if block[:1024].strip(b"\n") or block.strip(b"\n"):
             yield held
-            held = block
+            held, any_rows = block, True
         else:
             held += block
     if held.strip(b"\n"):
         yield held
-    elif first is held:
+    elif not any_rows:
         raise IrregularTextError
 
 
@@ -158,9 +158,11 @@ def whole_rows(stream: BinaryIO, delimiter: str, size: int) -> Iterator[bytes]:
 
 def _is_cut(data: bytes, delimiter: str) -> bool:
     """Whether a piece ends inside a quoted cell."""
+    if b'"' not in data:
+        return False
     if data.count(b'"') % 2 == 0 and b'"' not in data[data.rfind(b"\n", 0, -1) + 1 :]:
         return False
-    return b'"' in data and ends_inside_a_cell(data.decode(errors="replace"), delimiter)
+    return ends_inside_a_cell(data.decode(errors="replace"), delimiter)
 
 
 def _decoded(data: bytes, report: FileReport) -> str | None:

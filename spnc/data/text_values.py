@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from spnc.data.raw_table import Mask, RawColumn, smallest
+from spnc.common.arrays import Floats
+from spnc.data.raw_table import Mask, RawColumn, RawKind, smallest
 from spnc.data.text_cells import NUMBER, is_number
 
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -58,40 +58,54 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
     return RawColumn("texts", smallest(cells), absent if absent.any() else None, words)
 
 
-def as_numbers(column: RawColumn) -> tuple[RawColumn, Mask]:
-    """Return a column of texts as numbers, and which cells are not numbers (they are missing)."""
-    fits = pc.match_substring_regex(column.texts, f"^(?i:{NUMBER})$")
-    return _converted(column, fits, lambda texts: [float(t) for t in texts], "numbers")
+class Meaning(NamedTuple):
+    """Something that texts can stand for: which texts do, and the numbers that they mean."""
+
+    kind: RawKind
+    fits: Callable[[Any], Any]
+    values: Callable[[list[str]], Sequence[float]]
 
 
-def as_booleans(column: RawColumn) -> tuple[RawColumn, Mask]:
-    """Return a column of texts as booleans, and which cells are neither true nor false."""
-    fits = pc.is_in(pc.utf8_lower(column.texts), value_set=pa.array(list(_TRUTH)))
-    found, bad = _converted(column, fits, lambda texts: [_TRUTH[t.lower()] for t in texts], "dates")
-    cells = np.nan_to_num(found.cells).astype(np.uint8)
-    absent = np.isnan(found.cells)
-    return RawColumn("booleans", cells, absent if absent.any() else None), bad
+NUMBERS = Meaning(
+    "numbers",
+    lambda texts: pc.match_substring_regex(texts, f"^(?i:{NUMBER})$"),
+    lambda texts: [float(text) for text in texts],
+)
+BOOLEANS = Meaning(
+    "booleans",
+    lambda texts: pc.is_in(pc.utf8_lower(texts), value_set=pa.array(list(_TRUTH))),
+    lambda texts: [_TRUTH[text.lower()] for text in texts],
+)
+DATES = Meaning(
+    "dates",
+    lambda texts: pc.match_substring_regex(texts, _DATE),
+    lambda texts: _seconds(texts),
+)
 
 
-def as_dates(column: RawColumn) -> tuple[RawColumn, Mask]:
-    """Return a column of texts as dates, and which cells are not dates (they are missing)."""
-    fits = pc.match_substring_regex(column.texts, _DATE)
-    return _converted(column, fits, _seconds, "dates")
-
-
-def _converted(
-    column: RawColumn, fits: Any, convert: Callable[[list[str]], Sequence[float]], kind: Any
-) -> tuple[RawColumn, Mask]:
-    """Convert the texts that fit, each once; the cells of the others are missing, and bad."""
-    good = np.asarray(fits.to_numpy(zero_copy_only=False), dtype=np.bool_)
+def meant(column: RawColumn, meaning: Meaning) -> Floats:
+    """Return what each text of a column means, NaN for a text that means nothing of the kind."""
+    good = np.asarray(meaning.fits(column.texts).to_numpy(zero_copy_only=False), dtype=np.bool_)
     values = np.full(len(good), np.nan)
-    values[good] = convert(column.texts.filter(pa.array(good)).to_pylist())
+    if good.any():
+        values[good] = meaning.values(column.texts.filter(pa.array(good)).to_pylist())
+    return values
+
+
+def converted(column: RawColumn, meaning: Meaning) -> tuple[RawColumn, Mask]:
+    """Return a column of texts as what they mean, and which cells mean nothing of the kind.
+
+    These cells are missing in the result.
+    """
     absent = column.absent
-    if not len(values):
-        return RawColumn(kind, np.full(column.rows, np.nan)), np.zeros(column.rows, np.bool_)
-    cells = values[column.cells]
+    values = meant(column, meaning)
+    cells = values[column.cells] if len(values) else np.full(column.rows, np.nan)
     cells[absent] = np.nan
-    return RawColumn(kind, cells), np.isnan(cells) & ~absent
+    if meaning is not BOOLEANS:
+        return RawColumn(meaning.kind, cells), np.isnan(cells) & ~absent
+    holes = np.isnan(cells)
+    truths = np.where(holes, 0.0, cells).astype(np.uint8)
+    return RawColumn("booleans", truths, holes if holes.any() else None), holes & ~absent
 
 
 def _seconds(texts: list[str]) -> Sequence[float]:
@@ -100,8 +114,8 @@ def _seconds(texts: list[str]) -> Sequence[float]:
         return []
     try:
         whole = pa.array(texts).cast(pa.timestamp("us"))
-        found: NDArray[np.float64] = whole.cast(pa.int64()).to_numpy() / 1e6
-        return found.tolist()
+        found: Floats = whole.cast(pa.int64()).to_numpy() / 1e6
+        return list(found)
     except pa.ArrowInvalid:
         return [_one_date(text) for text in texts]
 

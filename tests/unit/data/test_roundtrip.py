@@ -140,7 +140,8 @@ def same_table(fast: RawTable, exact: RawTable, missing: tuple[str, ...]) -> Non
         if made is None:
             results.append(([(d.code, d.message) for d in sink.diagnostics], None, None))
         else:
-            results.append((made.columns, dict(made.left_out), made.tables["all"].values))
+            table = made.tables()["all"]
+            results.append((made.columns, dict(made.left_out), table.values))
     assert results[0][:2] == results[1][:2]
     np.testing.assert_array_equal(results[0][2], results[1][2])
 
