@@ -17,7 +17,7 @@ from typing import Any, Protocol, TextIO, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-LEAF, SUM = 0, 1  # kinds of nodes in a circuit's file; 2 is a product
+LEAF, SUM, PRODUCT = 0, 1, 2  # kinds of nodes in a circuit's file
 
 # How far a mean log-likelihood may differ from another system's, relatively: before training
 # (`loglik`) and after one EM iteration (`em`), for libraries that compute in 64 and in 32 bits.
@@ -77,6 +77,18 @@ def node_weights(circuit: Circuit, i: int) -> list[float]:
     """Return the weights of the children of sum `i`."""
     start, end = circuit["starts"][i : i + 2].tolist()
     found: list[float] = circuit["weights"][start:end].tolist()
+    return found
+
+
+def leaf_distribution(circuit: Circuit, i: int) -> str:
+    """Return the name of the distribution of leaf `i`."""
+    return str(circuit["distribution"][i])
+
+
+def leaf_parameters(circuit: Circuit, i: int) -> list[float]:
+    """Return the parameters of leaf `i`; `benchmarks.common.flat_circuit.Flat` says which."""
+    start, end = circuit["parameter_starts"][i : i + 2].tolist()
+    found: list[float] = circuit["parameters"][start:end].tolist()
     return found
 
 
