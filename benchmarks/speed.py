@@ -81,7 +81,7 @@ def measured(options: argparse.Namespace) -> speed_page.Run:
     binary = [name for name in names if name != MIXED]
     found = datasets(binary, steps) if binary else {}
     contenders = systems(not options.no_peers, steps)
-    records = []
+    records: list[speed_page.Record] = []
 
     def measure(task: Task, taking_part: Sequence[Contender]) -> None:
         repeats = QUICK_REPEATS[task.circuit] if options.quick else options.repeats
