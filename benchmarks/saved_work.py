@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.common.circuits import FALLBACK, SOURCES, circuit, data_of, graph_of, lowered
+from benchmarks.common.circuits import FALLBACK, SOURCES, circuit, data_of, lowered
+from benchmarks.common.flat_circuit import graph_of
 from spnc.backends.numba.layout import Layout
 from spnc.backends.numba.layout_builder import make_layout
 from spnc.backends.planning import planner
@@ -53,7 +54,7 @@ def main() -> None:
     for name, dataset in found.items():
         rows = dataset.train.distinct()
         for kind in ("tree", "forest"):
-            graph = graph_of(circuit(dataset, kind, SOURCES[name]), len(dataset.columns))
+            graph = graph_of(circuit(dataset, kind, SOURCES[name]), dataset.columns)
             program, _ = lowered(graph)
             all_work = dataset.train.rows * program.edges
             works = (rows.rows * program.edges, left(program, rows, 1), left(program, rows, 256))

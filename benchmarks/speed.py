@@ -4,7 +4,8 @@
                                [--results FOLDER] [--page-only]
 
 Makes a virtual environment for each peer in the user's cache, once. Every system gets the same
-circuits and the same rows; agreement is checked before anything is timed. A full run writes
+circuits and the same rows; agreement is checked before anything is timed. The circuits are over
+binary datasets and over one of real and categorical columns, `mixed`. A full run writes
 benchmarks/results/speed.json and speed.md, and the tables of docs/benchmarks.md. A run with
 --quick, --no-peers, --no-growth or --datasets only prints them, unless --results names a folder.
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 
 from benchmarks.common.circuits import FALLBACK, SOURCES, circuit, data_of
 from benchmarks.common.markdown import with_part
+from benchmarks.common.mixed_table import mixed_circuit, mixed_dataset
 from benchmarks.common.steps import Steps
 from benchmarks.common.trainings import RESULTS, ROOT
 from benchmarks.peers import environments
@@ -35,8 +37,13 @@ from spnc.common.atomic import write_text
 from spnc.data.dataset import Dataset
 from spnc.registry import BACKENDS
 
-DATASETS = ("nltcs", "plants", "baudio")
-QUICK_DATASETS = ("nltcs", "plants")
+MIXED = "mixed"  # ten real and ten categorical columns
+DATASETS = ("nltcs", "plants", "baudio", MIXED)
+QUICK_DATASETS = ("nltcs", "plants", MIXED)
+MIXED_ROWS, QUICK_MIXED_ROWS = 100_000, 5_000
+# The leaves of the mixed tree share these rows: with fewer, one EM iteration would leave some with
+# hardly any row and a standard deviation of almost zero, where no two systems round alike.
+MIXED_CHECKED_ROWS = 20_000
 CIRCUITS = ("tree", "forest")
 # With --quick, peers skip circuits with more edges than this. They go from node to node in Python,
 # which takes long however few the rows are: leaving out rows would be neither quick nor fair.
@@ -70,17 +77,25 @@ def measured(options: argparse.Namespace) -> speed_page.Run:
     """Measure everything, and return what speed.json holds."""
     steps = Steps()
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    found = datasets(options.datasets or (QUICK_DATASETS if options.quick else DATASETS), steps)
+    names = options.datasets or (QUICK_DATASETS if options.quick else DATASETS)
+    binary = [name for name in names if name != MIXED]
+    found = datasets(binary, steps) if binary else {}
     contenders = systems(not options.no_peers, steps)
-    records = []
+    records: list[speed_page.Record] = []
+
+    def measure(task: Task, taking_part: Sequence[Contender]) -> None:
+        repeats = QUICK_REPEATS[task.circuit] if options.quick else options.repeats
+        results = compare(task, taking_part, repeats, options.patience, steps)
+        records.extend(result.record() for result in results)
+
     for name, dataset in found.items():
         for task in tasks(name, dataset, options.quick, steps):
             spared = options.quick and task.flat.edges > QUICK_EDGES
-            taking_part = contenders[:1] if spared else contenders
-            repeats = QUICK_REPEATS[task.circuit] if options.quick else options.repeats
-            results = compare(task, taking_part, repeats, options.patience, steps)
-            records += [result.record() for result in results]
-    curves = [] if options.no_growth else growth_of(found, options.quick, steps)
+            measure(task, contenders[:1] if spared else contenders)
+    if MIXED in names:
+        own = [contender for contender in contenders if not contender.is_peer]
+        measure(mixed_task(options.quick, steps), own if options.quick else contenders)
+    curves = growth_of(found, options.quick, steps) if found and not options.no_growth else []
     return {
         "cores": os.cpu_count(),
         "load": load,
@@ -108,7 +123,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--datasets",
         type=lambda text: tuple(text.split(",")),
-        help=f"of {', '.join(SOURCES)} (default: {', '.join(DATASETS)})",
+        help=f"of {', '.join((*SOURCES, MIXED))} (default: {', '.join(DATASETS)})",
     )
     parser.add_argument("--repeats", type=int, default=3, help="repeats of every measurement (3)")
     parser.add_argument(
@@ -122,7 +137,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--page-only", action="store_true", help="write the pages from speed.json; measure nothing"
     )
     options = parser.parse_args(arguments)
-    unknown = [name for name in options.datasets or () if name not in SOURCES]
+    unknown = [name for name in options.datasets or () if name not in (*SOURCES, MIXED)]
     if unknown:
         parser.error(f"no circuits are defined for {', '.join(unknown)}")
     return options
@@ -172,6 +187,14 @@ def tasks(name: str, dataset: Dataset, quick: bool, steps: Steps) -> list[Task]:
         flat = circuit(dataset, kind, SOURCES[name])
         made.append(Task(name, kind, flat, dataset.train.values))
     return made
+
+
+def mixed_task(quick: bool, steps: Steps) -> Task:
+    """Return a tree over real and categorical columns, with rows that are all distinct."""
+    steps.say("making the mixed table and its tree")
+    dataset = mixed_dataset(QUICK_MIXED_ROWS if quick else MIXED_ROWS)
+    flat = mixed_circuit(dataset)
+    return Task(MIXED, "tree", flat, dataset.train.values, MIXED_CHECKED_ROWS)
 
 
 def growth_of(found: dict[str, Dataset], quick: bool, steps: Steps) -> list[Curve | str]:

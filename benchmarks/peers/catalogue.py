@@ -21,6 +21,7 @@ class Peer:
     requirements: tuple[str, ...]
     no_deps: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()  # of the worker
 
     @property
     def key(self) -> str:
@@ -82,3 +83,15 @@ DEEPROB = Peer(
 )
 
 PEERS = (SPFLOW_LEGACY, SPFLOW, DEEPROB)
+
+# Libraries that read tables; NumPy is what the protocol of the workers needs.
+READERS = tuple(
+    Peer(
+        name=name,
+        version=version,
+        worker=_HERE / "reading_worker.py",
+        requirements=(f"{name}=={version}", "numpy"),
+        arguments=(name,),
+    )
+    for name, version in (("pandas", "3.1.1"), ("polars", "2.1.0"), ("pyarrow", "26.0.1"))
+)

@@ -10,10 +10,22 @@ import numpy as np
 from deeprob.context import ContextState
 from deeprob.spn.algorithms.inference import log_likelihood
 from deeprob.spn.learning.em import expectation_maximization
-from deeprob.spn.structure.leaf import Bernoulli
+from deeprob.spn.structure.leaf import Bernoulli, Categorical, Gaussian
 from deeprob.spn.structure.node import Product, Sum, assign_ids
 from numpy.typing import NDArray
-from speed_protocol import LEAF, SINGLE, SUM, Circuit, Rows, node_children, node_weights, serve
+from speed_protocol import (
+    LEAF,
+    SINGLE,
+    SUM,
+    Circuit,
+    Rows,
+    UnableError,
+    leaf_distribution,
+    leaf_parameters,
+    node_children,
+    node_weights,
+    serve,
+)
 
 # Its EM is stepwise and wants a batch and a step below one: all rows but one are the most.
 ALMOST = 1.0 - 1e-12
@@ -29,13 +41,13 @@ class Deeprob:
         """Build the circuit from this library's own objects."""
         nodes: list[Any] = []
         self.sums: list[tuple[Sum, Any]] = []
-        self.leaves: list[tuple[Bernoulli, float]] = []
+        self.leaves: list[tuple[Any, dict[str, Any]]] = []
         for i, kind in enumerate(circuit["kind"].tolist()):
             children = [nodes[c] for c in node_children(circuit, i)]
             node: Any
             if kind == LEAF:
-                node = Bernoulli(int(circuit["column"][i]), float(circuit["p"][i]))
-                self.leaves.append((node, node.p))
+                node = _leaf(circuit, i)
+                self.leaves.append((node, _parameters(node)))
             elif kind == SUM:
                 weights = np.array(node_weights(circuit, i), dtype=np.float32)
                 node = Sum(children=children, weights=weights)
@@ -59,8 +71,8 @@ class Deeprob:
         """Set the parameters back to those of the circuit."""
         for node, weights in self.sums:
             node.weights = weights
-        for leaf, p in self.leaves:
-            leaf.p = p
+        for leaf, parameters in self.leaves:
+            vars(leaf).update(parameters)
 
     def em(self) -> None:
         """Run one iteration of EM, by the library's own function."""
@@ -75,6 +87,25 @@ class Deeprob:
                 random_state=0,
                 verbose=False,
             )
+
+
+def _leaf(circuit: Circuit, i: int) -> Any:
+    column, parameters = int(circuit["column"][i]), leaf_parameters(circuit, i)
+    match leaf_distribution(circuit, i):
+        case "bernoulli":
+            return Bernoulli(column, parameters[0])
+        case "categorical":
+            return Categorical(column, list(range(len(parameters))), parameters)
+        case "gaussian":
+            return Gaussian(column, parameters[0], parameters[1])
+        case other:
+            raise UnableError(f"this benchmark has no {other} leaves for it")
+
+
+def _parameters(leaf: Any) -> dict[str, Any]:
+    """Return what EM replaces in a leaf; it changes none of these objects in place."""
+    names = ("p", "probabilities", "distribution", "mean", "stddev")
+    return {name: value for name, value in vars(leaf).items() if name in names}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The protocol between the speed benchmark and its workers: one line of JSON each way.
+"""The protocol between benchmarks and their workers: one line of JSON each way.
 
 A worker is a script that makes a `System` and calls `serve`. It is started once per circuit, in the
 environment of the library it measures, so this file imports only NumPy and the standard library.
@@ -17,7 +17,7 @@ from typing import Any, Protocol, TextIO, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-LEAF, SUM = 0, 1  # kinds of nodes in a circuit's file; 2 is a product
+LEAF, SUM, PRODUCT = 0, 1, 2  # kinds of nodes in a circuit's file
 
 # How far a mean log-likelihood may differ from another system's, relatively: before training
 # (`loglik`) and after one EM iteration (`em`), for libraries that compute in 64 and in 32 bits.
@@ -80,19 +80,43 @@ def node_weights(circuit: Circuit, i: int) -> list[float]:
     return found
 
 
+def leaf_distribution(circuit: Circuit, i: int) -> str:
+    """Return the name of the distribution of leaf `i`."""
+    return str(circuit["distribution"][i])
+
+
+def leaf_parameters(circuit: Circuit, i: int) -> list[float]:
+    """Return the parameters of leaf `i`; `benchmarks.common.flat_circuit.Flat` says which."""
+    start, end = circuit["parameter_starts"][i : i + 2].tolist()
+    found: list[float] = circuit["parameters"][start:end].tolist()
+    return found
+
+
 def serve(system: System) -> None:
-    """Reply to commands until the input ends."""
+    """Reply to the commands of the speed benchmark until the input ends."""
+    reply_by(lambda command: _answer(system, command))
+
+
+def reply_by(answered: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Reply to commands by a function until the input ends."""
     answers = _own_stdout()
     _limit_memory()
     for line in sys.stdin:
-        answers.write(json.dumps(answer(system, json.loads(line))) + "\n")
+        answers.write(json.dumps(attempt(answered, json.loads(line))) + "\n")
         answers.flush()
 
 
 def answer(system: System, command: dict[str, Any]) -> dict[str, Any]:
+    """Return the reply of a system to a command of the speed benchmark."""
+    return attempt(lambda given: _answer(system, given), command)
+
+
+def attempt(
+    answered: Callable[[dict[str, Any]], dict[str, Any]], command: dict[str, Any]
+) -> dict[str, Any]:
     """Return the reply to a command; an exception in the library becomes a reply, too."""
     try:
-        return _answer(system, command)
+        return answered(command)
     except UnableError as error:
         return {"error": str(error)}
     except MemoryError:

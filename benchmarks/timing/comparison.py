@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common.circuits import Flat
+from benchmarks.common.flat_circuit import Flat
 from benchmarks.common.steps import Steps
 from benchmarks.peers.speed_protocol import Rows
 from benchmarks.timing.workers import Asked, Contender, GoneError, Worker
@@ -43,6 +43,7 @@ class Task:
     circuit: str
     flat: Flat
     rows: Rows
+    checked_rows: int = CHECKED_ROWS
 
 
 @dataclass
@@ -61,7 +62,7 @@ class Result:
 
     def record(self) -> dict[str, Any]:
         """Return everything that the page needs, as plain JSON."""
-        kept = ("backend", "prepares", "prepared", "first_use", "distinct")
+        kept = ("backend", "prepares", "prepared", "first_use", "distinct", "deviation")
         return {
             "system": self.contender.name,
             "version": self.about.get("version", self.contender.version),
@@ -70,6 +71,7 @@ class Result:
             "circuit": self.task.circuit,
             "rows": len(self.task.rows),
             "edges": self.task.flat.edges,
+            "leaves": self.task.flat.distributions,
             **{key: self.about[key] for key in kept if key in self.about},
             "seconds": self.seconds,
             "cores": self.cores,
@@ -120,7 +122,7 @@ def _written(task: Task, folder: Path) -> dict[str, str]:
     files = {name: str(folder / name) for name in ("circuit.npz", "rows.npy", "some.npy")}
     task.flat.save(Path(files["circuit.npz"]))
     np.save(files["rows.npy"], task.rows)
-    np.save(files["some.npy"], task.rows[:CHECKED_ROWS])
+    np.save(files["some.npy"], task.rows[: task.checked_rows])
     return files
 
 

@@ -27,6 +27,8 @@ TRAINING_HEAD = (
     "spnc's EM is faster by",
     "peak MB",
 )
+# How the README's sentence on the mixed table names the kinds of work.
+_PHRASES = {"call": "a call", "pass": "a pass", "em": "an EM iteration"}
 WORDS = 3  # columns of words, before the numbers; in the summary it is two
 
 _SUMMARY = """How many times faster spnc is than the fastest of {peers}, on the same circuit and the
@@ -43,6 +45,7 @@ equal rows and equal parts of rows once per training. Peers prepare nothing: the
 call. Rates count all rows and all edges, whether or not a system avoids some of that work. Peak:
 memory of the process in EM, or in a call where there is no EM. \\*: the result differs from spnc's.
 """
+_NOTES = "What systems could not do or do otherwise, and what preparing the rows cost"
 
 
 def page(run: Run) -> str:
@@ -62,7 +65,11 @@ def body(run: Run) -> str:
     training = table(TRAINING_HEAD, training_cells(records), WORDS)
     parts.append(f"### Training\n\n{filled(_TRAINING)}\n{training}")
     noted = "\n".join(f"- {note}".replace("*", "\\*") for note in notes(records))
-    parts.append(_details("What systems could not do, and what preparing the rows cost", noted))
+    parts.append(
+        _details(
+            "What systems could not do or did otherwise, and what preparing the rows cost", noted
+        )
+    )
     if run["growth"]:
         curves = "\n\n".join(run["growth"])
         parts.append(_details("How the cost grows", f"```text\n{curves}\n```"))
@@ -86,14 +93,33 @@ def text(run: Run) -> str:
 
 def readme_lines(run: Run) -> str:
     """Return the summary of a run for the README, in one paragraph."""
-    records = run["records"]
+    records = [r for r in run["records"] if not is_mixed(r)]
     times = {work: _range_of_best(records, work) for work in WORKS}
     return (
         f"`model.log_likelihood(X)`, from a NumPy array to the log-likelihoods, is {times['call']} "
         f"times faster\nthan the fastest of {_peers(records)}.\nIn training, where "
         f"rows are prepared once, a log-likelihood pass is {times['pass']} times and an EM\n"
         f"iteration {times['em']} times faster ({_circuits(records)}, {run['cores']} cores).\n"
+        f"{_mixed_lines(run)}"
     )
+
+
+def is_mixed(record: Record) -> bool:
+    """Whether the record is of a circuit over real and categorical columns."""
+    return "gaussian" in record.get("leaves", ())
+
+
+def _mixed_lines(run: Run) -> str:
+    """Return the README's sentence on the mixed table; nothing where no peer was measured."""
+    records = [r for r in run["records"] if is_mixed(r)]
+    best = {work: _best_ratios(records, work) for work in WORKS}
+    said = [f"{number(min(found))} × in {_PHRASES[work]}" for work, found in best.items() if found]
+    if not said:
+        return ""
+    listed = " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+    rows = f"{records[0]['rows']:,} distinct rows"
+    sentence = f"On real and categorical columns with {rows}, spnc is faster by {listed}."
+    return filled(sentence) + "\n"
 
 
 def summary(records: Sequence[Record]) -> list[list[str]]:
@@ -151,6 +177,8 @@ def notes(records: Sequence[Record]) -> list[str]:
             by_reason.setdefault(reason, []).append(WORK_NAMES[work])
         said += [f"–: {where}: no {' and no '.join(w)}: {r}." for r, w in by_reason.items()]
         said += [f"*: {where}: {different}." for different in record["differs"].values()]
+        if "deviation" in record:
+            said.append(f"{where}: {record['deviation']}.")
         if record["system"] == "spnc" and "prepared" in record:
             said.append(
                 f"{where}: rows prepared in {record['prepared']:.2f} s, once per training "
@@ -191,9 +219,14 @@ def _best_peer_ratio(found: Sequence[Record], work: str) -> float | None:
     return min((float(np.median(each)) for each in ratios if each), default=None)
 
 
-def _range_of_best(records: Sequence[Record], work: str) -> str:
+def _best_ratios(records: Sequence[Record], work: str) -> list[float]:
+    """Return how many times longer the fastest peer took, for every circuit that it did."""
     best = [_best_peer_ratio(found, work) for found in _by_circuit(records)]
-    known = [ratio for ratio in best if ratio is not None]
+    return [ratio for ratio in best if ratio is not None]
+
+
+def _range_of_best(records: Sequence[Record], work: str) -> str:
+    known = _best_ratios(records, work)
     return f"{number(min(known))} to {number(max(known))}"
 
 

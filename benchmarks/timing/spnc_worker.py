@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common.circuits import Flat, graph_of, lowered
+from benchmarks.common.circuits import lowered
+from benchmarks.common.flat_circuit import Flat, columns_of, graph_of
 from benchmarks.peers.speed_protocol import DOUBLE, Circuit, Rows, serve
 from spnc.backends import Backend
-from spnc.data.dataset import Table
+from spnc.data.columns import Column
+from spnc.data.dataset import Table, packed
 from spnc.leaves.smoothing import Smoothing
 from spnc.model import Model
 from spnc.program.program import Parameters
@@ -34,11 +37,12 @@ class Spnc:
     def build(self, circuit: Circuit, rows: Rows) -> dict[str, Any]:
         """Lower the circuit to a program, and prepare the rows as training does."""
         flat = Flat.of(circuit)
-        program, self.given = lowered(graph_of(flat, rows.shape[1]))
+        columns = columns_of(flat, rows)
+        program, self.given = lowered(graph_of(flat, columns))
         self.engine = self.backend.open(program)
         self.rows = rows
         began = time.perf_counter()
-        self.table = Table(rows).distinct()
+        self.table = stored(rows, columns).distinct()
         self.batch = self.engine.load(self.table)
         prepared = time.perf_counter() - began
         began = time.perf_counter()
@@ -78,6 +82,15 @@ class Spnc:
         """Run one iteration of EM without a prior, since the peers have none."""
         counts = self.engine.expected_counts(self.parameters, self.batch)
         self.parameters = m_step(self.engine.program, self.parameters, counts, Smoothing.of(0.0))
+
+
+def stored(rows: Rows, columns: Sequence[Column]) -> Table:
+    """Return rows as a dataset stores them: codes in small integers, numbers in doubles."""
+    cells = [
+        packed(rows[:, i], column.states) if column.is_finite else rows[:, i]
+        for i, column in enumerate(columns)
+    ]
+    return Table.of_columns(cells)
 
 
 def backend_named(text: str) -> Backend:

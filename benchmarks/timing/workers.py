@@ -43,7 +43,8 @@ class Contender:
     @staticmethod
     def of_peer(peer: Peer) -> Contender:
         """Return a peer as a contender; make its environment if it does not exist."""
-        return Contender(peer.name, peer.version, (str(peer.python()), str(peer.worker)), True)
+        command = (str(peer.python()), str(peer.worker), *peer.arguments)
+        return Contender(peer.name, peer.version, command, True)
 
     @staticmethod
     def of_backend(name: str, backend: str, version: str) -> Contender:

@@ -15,11 +15,11 @@ import pytest
 import benchmarks
 from benchmarks import speed
 from benchmarks.common import circuits
-from benchmarks.common.circuits import LEAF, SUM, Flat
+from benchmarks.common.flat_circuit import Flat, columns_of, graph_of
 from benchmarks.common.markdown import marks
 from benchmarks.common.steps import Steps
 from benchmarks.common.trainings import RESULTS
-from benchmarks.peers.speed_protocol import System, answer
+from benchmarks.peers.speed_protocol import SUM, System, answer
 from benchmarks.timing import speed_page
 from benchmarks.timing.comparison import WORKS, Result, Task, compare
 from benchmarks.timing.curves import Curve, Point, fitted_exponent
@@ -30,6 +30,7 @@ from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph
 from spnc.registry import BACKENDS
+from tests.unit.benchmarks.flat_definition import log_likelihoods
 
 FOLDER = Path(benchmarks.__path__[0])
 COMMANDS = sorted(file.stem for file in FOLDER.glob("[!_]*.py"))
@@ -65,21 +66,6 @@ def problems(graph: Graph) -> list[str]:
     return [d.message for d in sink.diagnostics]
 
 
-def plain_log_likelihoods(flat: Flat, rows: np.ndarray) -> np.ndarray:
-    """The definition, node by node, from the arrays alone."""
-    values = np.zeros((len(flat.kind), len(rows)))
-    for i, kind in enumerate(flat.kind):
-        own = slice(flat.starts[i], flat.starts[i + 1])
-        below = values[flat.children[own]]
-        if kind == LEAF:
-            values[i] = np.log(np.where(rows[:, flat.column[i]] == 1, flat.p[i], 1 - flat.p[i]))
-        elif kind == SUM:
-            values[i] = np.logaddexp.reduce(below + np.log(flat.weights[own])[:, None], axis=0)
-        else:
-            values[i] = below.sum(axis=0)
-    return values[flat.root]
-
-
 def test_the_tree_is_a_valid_circuit_and_a_tree(digits: Dataset) -> None:
     graph = circuits.tree(digits, 300, 1)
     assert problems(graph) == []
@@ -106,8 +92,9 @@ def test_links_add_about_as_many_edges_as_asked_for(digits: Dataset, forest: Gra
 def test_what_is_handed_over_is_shared_and_strictly_between_zero_and_one(flat: Flat) -> None:
     parents = Counter(flat.children.tolist())
     assert any(count > 1 and flat.kind[n] == SUM for n, count in parents.items())
-    assert flat.p.min() > 0
-    assert flat.p.max() < 1
+    assert flat.distributions == ["bernoulli"]
+    assert flat.parameters.min() > 0
+    assert flat.parameters.max() < 1
     assert flat.weights.min() > 0
     assert (flat.children < np.repeat(np.arange(len(flat.kind)), np.diff(flat.starts))).all()
 
@@ -116,10 +103,10 @@ def test_the_file_says_what_spnc_computes(digits: Dataset, flat: Flat, tmp_path:
     flat.save(tmp_path / "circuit.npz")
     read = Flat.read(tmp_path / "circuit.npz")
     rows = digits.train.values[:40]
-    program, parameters = circuits.lowered(circuits.graph_of(read, rows.shape[1]))
+    program, parameters = circuits.lowered(graph_of(read, columns_of(read, rows)))
     engine = BACKENDS["numpy"]().open(program)
     found = engine.log_likelihood(parameters, engine.load(Table(rows)))
-    np.testing.assert_allclose(found, plain_log_likelihoods(read, rows), rtol=1e-10)
+    np.testing.assert_allclose(found, log_likelihoods(read, rows), rtol=1e-10)
     assert read.edges == flat.edges == program.edges
 
 
