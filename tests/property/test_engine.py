@@ -7,18 +7,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spnc.backends.numba import executor
+from benchmarks.common.mixed_circuits import mixed_forest, mixed_table
+from spnc.backends.numba import executor, upper_bounds, wide_leaves
 from spnc.backends.numba.engine import Batch, CpuEngine
 from spnc.backends.planning.kinds import DENSE
-from spnc.data.columns import Column
+from spnc.data.columns import Column, Scale
 from spnc.data.dataset import Table
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
+from spnc.leaves.gaussian import Gaussian
+from spnc.leaves.uniform import Uniform
 from spnc.program.lower import lower
 from spnc.program.program import Parameters
 from spnc.program.score import Counts
 from spnc.registry import BACKENDS
-from tests.circuits import hidden_tree, random_circuit, random_columns, repeated_rows
+from tests.circuits import (
+    hidden_tree,
+    random_circuit,
+    random_columns,
+    random_rows,
+    repeated_rows,
+)
 
 SEEDS = st.integers(0, 10**6)
 
@@ -73,6 +82,119 @@ def test_many_rows_agree_with_the_reference(
     agree(graph, repeated_rows(seed, graph.graph["columns"], 400, missing))
 
 
+@settings(max_examples=60)
+@given(
+    seed=SEEDS,
+    extremes=st.booleans(),
+    missing=st.sampled_from([0.0, 0.15]),
+    numeric=st.sampled_from([0.3, 1.0]),
+    rows=st.sampled_from([1, 7, 300]),
+)
+def test_wide_columns_agree_with_the_reference(
+    seed: int, extremes: bool, missing: float, numeric: float, rows: int
+) -> None:
+    """Most values of some real columns occur once: their leaves are computed in strips."""
+    graph = random_circuit(
+        seed, variables=7, depth=6, share=0.4, extremes=extremes, numeric=numeric
+    )
+    columns = graph.graph["columns"]
+    weights = np.random.default_rng(seed).random(rows) + 0.5
+    agree(graph, Table(random_rows(seed, columns, rows, missing), weights))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("entries", [1, 1 << 10, 1 << 19])
+def test_strips_of_any_height_agree_with_the_reference(
+    monkeypatch: pytest.MonkeyPatch, threads: int, entries: int
+) -> None:
+    monkeypatch.setattr(wide_leaves, "STRIP_ENTRIES", entries)
+    monkeypatch.setattr(executor, "WORTH_SHARING", 0)
+    graph = random_circuit(8, variables=9, depth=7, share=0.4, extremes=True, numeric=0.6)
+    table = Table(random_rows(8, graph.graph["columns"], 2000, 0.1))
+    engine, parameters, batch = planned(graph, table, threads)
+    assert batch.executor is not None
+    assert len(batch.executor.wide.groups) >= 2
+    reference = BACKENDS["numpy"]().open(engine.program)
+    found = engine.log_likelihood(parameters, batch)
+    expected = reference.log_likelihood(parameters, table)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    close_counts(
+        engine.expected_counts(parameters, batch), reference.expected_counts(parameters, table)
+    )
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-3, 1e12, 1e150])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_densities_in_any_unit_are_exact(unit: float, rounded: bool) -> None:
+    """Densities have units: twenty columns of tiny or huge ones are beyond any double."""
+    rng = np.random.default_rng(3)
+    scale = Scale(unit * 1e-6, -9.0 * unit, 9.0 * unit, 0.0, unit)
+    columns = tuple(Column(f"x{i}", "real", 0, scale=scale) for i in range(20))
+    builder = Builder(columns)
+    parts = [
+        builder.product(
+            [builder.leaf(v, Gaussian(float(rng.normal()) * unit, unit)) for v in range(20)]
+        )
+        for _ in range(3)
+    ]
+    builder.sum(parts, [0.2, 0.3, 0.5])
+    values = rng.normal(size=(500, 20))
+    agree(builder.graph, Table((np.round(values) if rounded else values) * unit))
+
+
+def test_rows_far_from_every_leaf_are_exact_and_impossible_rows_are_found() -> None:
+    """A hundred standard deviations from all leaves; and outside of every support."""
+    columns = (Column("a", "real", 0), Column("b", "real", 0))
+    builder = Builder(columns)
+    parts = [
+        builder.product([builder.leaf(0, Gaussian(m, 1.0)), builder.leaf(1, Uniform(0.0, m + 2.0))])
+        for m in (0.0, 1.0)
+    ]
+    builder.sum(parts, [0.5, 0.5])
+    rng = np.random.default_rng(0)
+    values = np.stack([rng.normal(size=300), rng.uniform(0.0, 2.0, size=300)], axis=1)
+    values[::7, 0] += 100.0 * (1 + np.arange(len(values[::7])))
+    values[::11, 1] = 5.0 + rng.random(len(values[::11]))
+    found, expected, counts, expected_counts = both(builder.graph, Table(values))
+    assert (found == -np.inf).sum() == len(values[::11])
+    assert found == pytest.approx(expected, rel=1e-9)
+    close_counts(counts, expected_counts)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hidden_trees_over_numbers_agree_with_the_reference(seed: int) -> None:
+    """Dense blocks whose children are leaves over wide columns."""
+    dataset = mixed_table(rows=400, real=5, finite=3, seed=seed)
+    graph = mixed_forest(dataset, trees=2, states=12, seed=seed)
+    _, _, batch = planned(graph, dataset.train)
+    assert batch.executor is not None
+    assert (batch.executor.layout.row_nodes.kinds == DENSE).any()
+    assert len(batch.executor.wide.groups) == 5
+    agree(graph, dataset.train)
+
+
+def test_only_doubtful_blocks_are_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves far from a value lose their density, which is no reason to doubt the row."""
+    calls: list[object] = []
+    computed = upper_bounds.rows_upper_bound
+    monkeypatch.setattr(
+        upper_bounds, "rows_upper_bound", lambda *all: (calls.append(all), computed(*all))
+    )
+    builder = Builder((Column("a", "real", 0), Column("b", "real", 0)))
+    parts = [
+        builder.product([builder.leaf(0, Gaussian(m, 0.1)), builder.leaf(1, Gaussian(m, 0.1))])
+        for m in (0.0, 50.0)
+    ]
+    builder.sum(parts, [0.5, 0.5])
+    rng = np.random.default_rng(0)
+    values = rng.normal(50.0 * (np.arange(400) % 2)[:, None], 0.1, size=(400, 2))
+    agree(builder.graph, Table(values))
+    assert calls == []
+    values[5] = 0.0, 50.0  # no part explains both
+    agree(builder.graph, Table(values))
+    assert calls != []
+
+
 @pytest.mark.parametrize("states", [3, 16])
 @pytest.mark.parametrize("seed", range(3))
 def test_hidden_trees_agree_with_the_reference(states: int, seed: int) -> None:
@@ -91,12 +213,14 @@ def test_threads_and_working_memory_change_no_bit(monkeypatch: pytest.MonkeyPatc
     """Many small waves or one, one thread or eight: the same sums in the same order."""
     rng = np.random.default_rng(5)
     columns = random_columns(rng, 12, binary_only=True)
-    for graph in (
-        random_circuit(5, variables=12, depth=9, share=0.5, binary_only=True),
-        random_circuit(5, variables=12, depth=9, share=0.5, numeric=0.5),
-        hidden_tree(columns, 16, 5),
+    binary = random_circuit(5, variables=12, depth=9, share=0.5, binary_only=True)
+    mixed = random_circuit(5, variables=12, depth=9, share=0.5, numeric=0.5)
+    monkeypatch.setattr(wide_leaves, "STRIP_ENTRIES", 1 << 14)  # several strips
+    for graph, table in (
+        *((g, repeated_rows(5, g.graph["columns"], 3000, 0.1)) for g in (binary, mixed)),
+        (mixed, Table(random_rows(5, mixed.graph["columns"], 3000, 0.1))),
+        (hidden_tree(columns, 16, 5), repeated_rows(5, tuple(columns), 3000, 0.1)),
     ):
-        table = repeated_rows(5, graph.graph["columns"], 3000, 0.1)
         found = []
         for threads, wave_bytes in ((1, 32_000_000), (1, 20_000), (2, 300_000), (8, 20_000)):
             monkeypatch.setattr(executor, "WAVE_BYTES", wave_bytes)

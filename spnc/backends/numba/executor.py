@@ -23,6 +23,7 @@ CACHE_BYTES = 600_000  # for a block's values and flows: half of a usual second-
 WIDE_CACHE_BYTES = 2_400_000
 SMALLEST_BLOCK, LARGEST_BLOCK = 16, 512  # rows; blocks are multiples of the smallest
 DENSE_BLOCK = 64  # rows of a block with matrix products, at least
+LOG_FLOOR = np.log(kernels.FLOOR)
 LOG_EXACT = np.log(1e-15)  # the share of a value that may be lost: log-likelihoods stay exact
 WAVE_BYTES = 32_000_000  # for the flows of a wave, which wait until they are fed to the cells
 
@@ -56,7 +57,7 @@ class LayoutExecutor:
         nodes, cells = layout.row_nodes, layout.cells
         places = sum(len(links.nodes) for links in (nodes.children, nodes.cells, cells.children))
         places += len(layout.row_dense.slots) + len(cells.kinds) + len(nodes.kinds)
-        self.log_loss = np.log(kernels.FLOOR) + np.log(places) - LOG_EXACT
+        self.log_loss = LOG_FLOOR + np.log(places) - LOG_EXACT
         self.stage_bounds = [self._stage_bounds(stage) for stage in layout.stages]
 
     def _allocate_blocks(self) -> None:
@@ -65,22 +66,28 @@ class LayoutExecutor:
         nodes = layout.row_nodes
         count, edges = len(nodes.kinds), len(nodes.children.nodes)
         dense = len(layout.row_dense.slots)
-        bytes_per_row = 16 * count  # a value and a flow for each node
+        inner = count - len(nodes.leaves)
+        bytes_per_row = 16 * max(1, inner)  # a value and a flow for each node
         cache = WIDE_CACHE_BYTES if layout.encoded.numbers else CACHE_BYTES
         fitting = cache // bytes_per_row // SMALLEST_BLOCK * SMALLEST_BLOCK
         least = DENSE_BLOCK if dense else SMALLEST_BLOCK
         self.width = max(least, min(LARGEST_BLOCK, fitting))
         self.blocks = -(-layout.rows // self.width)
-        self.places = np.arange(count) * self.width
+        self.wide = WideLeaves(layout.encoded, self.width)
+        is_inner = np.ones(count, dtype=np.bool_)
+        is_inner[nodes.leaves] = False
+        self.places = (np.cumsum(is_inner) - 1) * self.width
+        self.places[nodes.leaves] = inner * self.width + nodes.strip * self.wide.shape[1]
         self.identity = np.arange(self.width, dtype=np.uint16)
-        self.row_values = [np.zeros(count * self.width) for _ in range(threads)]
-        self.row_flows = [np.zeros(count * self.width) for _ in range(threads)]
+        entries = inner * self.width + self.wide.entries
+        self.row_values = [np.zeros(entries) for _ in range(threads)]
+        self.row_flows = [np.zeros(entries) for _ in range(threads)]
+        self.wide.use(self.row_values, self.row_flows)
         widest = int(np.diff(layout.row_dense.starts).max(initial=0))
         self.dense_flows = [np.empty(widest * self.width) for _ in range(threads)]
         self.flags = np.zeros(self.blocks, dtype=np.int64)
         self.skipped = np.zeros(layout.rows, dtype=np.uint8)
         self.above = np.empty(layout.rows)
-        self.wide = WideLeaves(layout.encoded, self.width, threads)
         per_block = 8 * (len(nodes.gates) * self.width + edges + dense)
         self.wave = min(self.blocks, max(threads, WAVE_BYTES // per_block))
         if self.wide.groups:  # whole strips
@@ -135,7 +142,7 @@ class LayoutExecutor:
 
         self._in_stages(work)
         self.cell_flags = int(np.bitwise_or.reduce(flags))
-        self.upper_values = self._cells_upper_bound()
+        self.upper_values = self.cells_upper_bound()
 
     def _in_stages(self, work: Callable[[int, int, int], None]) -> None:
         for bounds in self.stage_bounds:
@@ -189,16 +196,16 @@ class LayoutExecutor:
         """Make one pass over the blocks first … last-1 of a wave that starts at block `base`."""
         layout, wide = self.layout, self.wide
         rows = slice(first * self.width, min(last * self.width, layout.rows))
-        wide.fill(worker, rows)
+        least = wide.fill(worker, rows)
 
         def compute() -> None:
+            self.flags[first:last] = kernels.LOW if least < LOG_FLOOR else 0
             kernels.rows_pass(
                 first, last, self.width, layout.row_nodes, self.row_dense, self.places,
                 layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.rows_alive,
-                self.values, wide.values[worker], layout.reference, row_weights, self.skipped,
-                flowing, base, self.row_values[worker], self.row_flows[worker],
-                self.dense_flows[worker], wide.flows[worker], self.gate_flows, self.block_counts,
-                self.dense_block_counts, self.flags, found,
+                self.values, layout.reference, row_weights, self.skipped, flowing, base,
+                self.row_values[worker], self.row_flows[worker], self.dense_flows[worker],
+                self.gate_flows, self.block_counts, self.dense_block_counts, self.flags, found,
             )  # fmt: skip
 
         compute()
@@ -233,15 +240,18 @@ class LayoutExecutor:
                 return False
         above = self.above[rows]
         above[:] = np.nan
+        # Flows of leaves are still needed; the others, which are not, make room.
+        wide = bool(self.wide.groups)
+        uppers = self.row_values[worker].copy() if wide else self.row_flows[worker]
         upper_bounds.rows_upper_bound(
             first, last, self.width, layout.row_nodes, self.row_dense, self.places,
             layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.identity,
-            self.rows_alive, self.upper_values, self.wide.values[worker], layout.reference,
-            self.flags, self.row_flows[worker], self.above,
+            self.rows_alive, self.upper_values, layout.reference, self.flags, uppers, self.above,
         )  # fmt: skip
         doubtful = above - own > upper_bounds.CLOSE * np.maximum(1.0, np.abs(own))
         own[doubtful] = np.nan
-        own[above == -np.inf] = -np.inf
+        high = np.repeat(flags & kernels.HIGH, self.width)[: len(own)] != 0
+        own[(above == -np.inf) & ~high] = -np.inf
         return bool(doubtful.any())
 
     def _clear_flags(self, worker: int, rows: slice, flags: Ints, own: Floats) -> None:
@@ -260,7 +270,8 @@ class LayoutExecutor:
         blocks = np.logical_and.reduceat(exact, np.arange(0, size, self.width))
         flags[blocks] &= ~kernels.LOW
 
-    def _cells_upper_bound(self) -> Floats:
+    def cells_upper_bound(self) -> Floats:
+        """Return upper bounds of the values of all cells: the values if none of them is low."""
         if not self.cell_flags & kernels.LOW:
             return self.values
         layout, values = self.layout, self.values.copy()

@@ -9,6 +9,7 @@ import numpy as np
 from numba.core import event
 
 from spnc.backends.numba.engine import CpuEngine
+from spnc.backends.numba.kernels import LOW, add_by_code
 from spnc.backends.planning.compiling import CompileCounter
 from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.projections import pack
@@ -41,8 +42,12 @@ def _use(states: int) -> None:
         batch = engine.load(table)
         engine.log_likelihood(parameters, batch)
         engine.expected_counts(parameters, batch)
+        if batch.executor is not None:
+            batch.executor.cell_flags |= LOW
+            batch.executor.cells_upper_bound()
     every = np.arange(COLUMNS)
     own = encode(engine.index, Table(values)).codes
+    add_by_code(0, len(values), own, every, np.zeros(2 * COLUMNS), np.zeros(len(values)))
     pack(own, np.full(COLUMNS, 3), np.arange(COLUMNS + 1), every, codes.astype(np.uint32), 4)
 
 

@@ -45,16 +45,6 @@ def _high_flag(own):
 
 
 @inlined
-def _read_leaf(own, values):
-    """Copy a leaf's values; return LOW if some are below the floor, but not zero."""
-    low = 0
-    for k in range(len(own)):
-        low += (values[k] < FLOOR) & (values[k] > 0.0)
-        own[k] = values[k]
-    return LOW if low else 0
-
-
-@inlined
 def _multiply_mapped(own, table, lookup):
     """Multiply in place, factors read through a map; return LOW if a result is below the floor.
 
@@ -121,6 +111,13 @@ def mark_alive(kinds, links, dense, weights, alive):
             for e in range(links.starts[i], links.starts[i + 1]):
                 if links.slots[e] < 0 or weights[links.slots[e]] > 0.0:
                     alive[links.nodes[e]] = 1
+
+
+@inlined
+def move_leaves(nodes, width, places):
+    """Let the places of leaves move on by one block."""
+    for i in nodes.leaves:
+        places[i] += width
 
 
 @kernel
@@ -201,33 +198,33 @@ def cells_backward(
 @kernel
 def rows_pass(
     first, last, width, nodes, dense, places, offsets, weights, matrices, maps, alive, cell_values,
-    leaf_values, reference, row_weights, skipped, flowing, base, values, flows, dense_flows,
-    leaf_flows, gate_flows, counts, dense_counts, flags, found,
+    reference, row_weights, skipped, flowing, base, values, flows, dense_flows, gate_flows,
+    counts, dense_counts, flags, found,
 ):  # fmt: skip
     """Compute log-likelihoods of the blocks first … last-1 and, if `flowing`, flows of row nodes.
 
     A row whose ratio is out of range gets NaN and no flow; a skipped row gets no flow either. The
-    flags of every block go to `flags`. Leaf values are leaf_values[leaf, row - first·width], and
-    flows of leaves go to `leaf_flows`. The flows of gates go to gate_flows[gate, row - base·width];
-    those of edges, summed over a block, to counts[block - base, edge] and
-    dense_counts[block - base, edge].
+    flags of every block are added to `flags`. The values of leaves are given for all blocks, and
+    `places` says where those of block `first` are; their flows go to the same places. The flows of
+    gates go to gate_flows[gate, row - base·width]; those of edges, summed over a block, to
+    counts[block - base, edge] and dense_counts[block - base, edge].
     """
     links = nodes.children
-    root, strip = len(nodes.kinds) - 1, first * width
+    root = len(nodes.kinds) - 1
+    places = places.copy()
     for block in range(first, last):
         row = block * width
         size = min(width, len(found) - row)
-        flags[block] = 0
+        if block > first:
+            move_leaves(nodes, width, places)
         for i in range(root + 1):
             kind = nodes.kinds[i]
             if alive[i] == 0 or kind == MEMBER:
                 continue
             own = values[places[i] : places[i] + size]
-            if kind == LEAF:
-                flags[block] |= _read_leaf(own, leaf_values[nodes.leaves[i], row - strip :])
-                if i < root:
-                    continue
-            elif kind == PRODUCT:
+            if kind == LEAF and i < root:
+                continue
+            if kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
                     flags[block] |= _multiply(own, values[places[links.nodes[e]] :])
@@ -260,7 +257,11 @@ def rows_pass(
         if not flowing:
             continue
 
-        flows[:] = 0.0
+        flows[: (root + 1 - len(nodes.leaves)) * width] = (
+            0.0  # those of leaves come after all others
+        )
+        for i in nodes.leaves:
+            flows[places[i] : places[i] + width] = 0.0
         for k in range(size):
             if found[row + k] > -np.inf:
                 flows[places[root] + k] = 0.0 if skipped[row + k] else row_weights[row + k]
@@ -268,13 +269,9 @@ def rows_pass(
                 for i in range(root + 1):
                     values[places[i] + k] = 0.0
         for i in range(root, -1, -1):
+            if alive[i] == 0 or nodes.kinds[i] == LEAF:
+                continue
             own = flows[places[i] : places[i] + size]
-            if nodes.kinds[i] == LEAF:  # without any flow if it is dead
-                for k in range(size):
-                    leaf_flows[nodes.leaves[i], row - strip + k] = own[k]
-                continue
-            if alive[i] == 0:
-                continue
             if nodes.kinds[i] == PRODUCT:
                 for e in range(links.starts[i], links.starts[i + 1]):
                     child = flows[places[links.nodes[e]] :]

@@ -54,7 +54,8 @@ class RowNodes(NamedTuple):
     children: EdgeLists  # those that are row nodes themselves
     cells: EdgeLists  # those that are cells, below products
     gates: Ints  # the row nodes that have cells below them
-    leaves: Ints  # by node: the position of a leaf in a strip of leaf values; -1: it is no leaf
+    leaves: Ints  # those that are leaves
+    strip: Ints  # for each of these leaves, its position in a strip of leaf values
 
 
 class Feeds(NamedTuple):

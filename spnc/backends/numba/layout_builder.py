@@ -140,7 +140,7 @@ class _LayoutBuilder:
             self._links(to_row, parents, children, row_count),
             below,
             gates,
-            self._strip_places(),
+            *self._row_leaves(),
         )
         above = self._links(to_cell, children, parents, cell_count)
         fed = np.flatnonzero(np.diff(above.starts))
@@ -171,12 +171,13 @@ class _LayoutBuilder:
         found[cells] = offsets[self.position[:leaves][cells]]
         return found
 
-    def _strip_places(self) -> Ints:
-        """Return the position of every row node in a strip of leaf values; -1 if it is no leaf."""
+    def _row_leaves(self) -> tuple[Ints, Ints]:
+        """Return the row nodes that are leaves, and their positions in a strip of leaf values."""
         leaves = wide_leaves(self.planner.encoded)
-        found = np.full(len(self.kinds), -1, dtype=np.int64)
-        found[leaves] = np.arange(len(leaves))
-        return found[self.row_nodes]
+        strip = np.full(len(self.kinds), -1, dtype=np.int64)
+        strip[leaves] = np.arange(len(leaves))
+        found = np.flatnonzero(strip[self.row_nodes] >= 0)
+        return found, strip[self.row_nodes[found]]
 
     def _collected(self, links: EdgeLists, dense: DenseBlocks, sizes: Ints) -> EdgeLists:
         """Return what cells collect flow from: parents, and the buffers of dense blocks above."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spnc.backends.numba.kernels import FLOOR
+from spnc.backends.numba.kernels import FLOOR, move_leaves
 from spnc.backends.planning.compiling import inlined, kernel
 from spnc.backends.planning.kinds import LEAF, MEMBER, PRODUCT, SUM
 
@@ -77,28 +77,29 @@ def cells_upper_bound(first, last, cells, dense, weights, matrices, maps, alive,
 @kernel
 def rows_upper_bound(
     first, last, width, nodes, dense, places, offsets, weights, matrices, maps, identity, alive,
-    cell_values, leaf_values, reference, flags, values, found,
+    cell_values, reference, flags, values, found,
 ):  # fmt: skip
     """Compute upper bounds of log-likelihoods in those of the blocks first … last-1 with flags.
 
-    `identity` is the identity map 0, 1, 2, … of a block's rows. The values of leaves are upper
-    bounds already.
+    `identity` is the identity map 0, 1, 2, … of a block's rows. The values of leaves are given, and
+    are upper bounds; `places` says where those of block `first` are.
     """
     links, cells = nodes.children, nodes.cells
-    root, strip = len(nodes.kinds) - 1, first * width
+    root = len(nodes.kinds) - 1
+    places = places.copy()
     for block in range(first, last):
+        if block > first:
+            move_leaves(nodes, width, places)
         if flags[block] == 0:
             continue
         row = block * width
         size = min(width, len(found) - row)
         for i in range(root + 1):
             kind = nodes.kinds[i]
-            if alive[i] == 0 or kind == MEMBER:
+            if alive[i] == 0 or kind in (LEAF, MEMBER):
                 continue
             own = values[places[i] : places[i] + size]
-            if kind == LEAF:
-                own[:] = leaf_values[nodes.leaves[i], row - strip : row - strip + size]
-            elif kind == PRODUCT:
+            if kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
                     _multiply_upper_bound(own, values[places[links.nodes[e]] :], identity)

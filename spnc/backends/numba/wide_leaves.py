@@ -35,34 +35,51 @@ def _groups(encoded: EncodedTable) -> list[LeafGroup]:
 
 
 class WideLeaves:
-    """The strips of a table, and a buffer of leaf values and of flows for each thread."""
+    """The strips of a table, and the leaf values and flows of one strip for each thread."""
 
-    def __init__(self, encoded: EncodedTable, block: int, threads: int) -> None:
+    def __init__(self, encoded: EncodedTable, block: int) -> None:
         self.encoded, self.groups = encoded, _groups(encoded)
         ends = np.cumsum([0, *(len(group.nodes) for group in self.groups)]).tolist()
         self.places = [slice(a, b) for a, b in pairwise(ends)]
         self.logs = [encoded.log_reference_tables[group.column] for group in self.groups]
         fitting = min(MOST_STRIP_ROWS, STRIP_ENTRIES // max(1, ends[-1])) // block
         self.blocks = max(1, fitting) if self.groups else -(-max(1, encoded.rows) // block)
-        rows = self.blocks * block if self.groups else 0
-        self.values = [np.zeros((ends[-1], rows)) for _ in range(threads)]
-        self.flows = [np.zeros((ends[-1], rows)) for _ in range(threads)]
+        self.shape = (ends[-1], self.blocks * block if self.groups else 0)
+        self.values: list[Floats] = []  # by thread, [leaf, row]
+        self.flows: list[Floats] = []
         self.tables: list[Floats] = []
         self._statistics: dict[int, list[Floats]] = {}  # by the first row of a strip
+
+    @property
+    def entries(self) -> int:
+        """The number of values of a strip."""
+        return self.shape[0] * self.shape[1]
+
+    def use(self, values: list[Floats], flows: list[Floats]) -> None:
+        """Take the memory for values and flows of a strip: the last part of each array."""
+        self.values, self.flows = (
+            [array[len(array) - self.entries :].reshape(self.shape) for array in arrays]
+            for arrays in (values, flows)
+        )
 
     def start(self, parameters: Parameters) -> None:
         """Take the parameters for the passes that follow."""
         self.tables = [group.parameters(parameters) for group in self.groups]
 
-    def fill(self, worker: int, rows: slice) -> None:
-        """Compute the leaf values of a strip, divided by the reference density."""
-        size, encoded = rows.stop - rows.start, self.encoded
+    def fill(self, worker: int, rows: slice) -> float:
+        """Compute the leaf values of a strip, divided by the reference density.
+
+        Return the log of the least value that is not zero, or 0 if all are above 1.
+        """
+        size, encoded, least = rows.stop - rows.start, self.encoded, 0.0
+        self.values[worker][:, size:] = 0.0
         for group, table, reference, place in zip(
             self.groups, self.tables, self.logs, self.places, strict=True
         ):
             logs = group.log_densities(table, encoded.numbers[group.column][rows])
             logs -= reference[encoded.codes[group.column, rows]]
-            exponential(logs, self.values[worker][place, :size])
+            least = min(least, exponential(logs, self.values[worker][place, :size]))
+        return least
 
     def log_bounds(self, worker: int, size: int) -> Floats:
         """Return, by row, the log of the largest product of one leaf value or 1 per column."""

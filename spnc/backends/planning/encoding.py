@@ -127,7 +127,7 @@ class EncodedTable:
         step = min(MOST_CODES, max(1, PIECE_ENTRIES // sum(numeric.values())))
         for start in range(0, len(rows), step):
             own = rows[start : start + step]
-            codes = self.codes[:, own]
+            codes = np.take(self.codes, own, axis=1)  # unlike indexing, in the same memory order
             places = np.arange(len(own))
             codes[list(numeric)] = places
             cells = {column: self.cells(column, own) for column in numeric}

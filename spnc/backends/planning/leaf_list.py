@@ -119,19 +119,24 @@ class LeafList:
                 )
 
 
-def exponential(logs: Floats, out: Floats) -> None:
+def exponential(logs: Floats, out: Floats) -> float:
     """Write exp(logs) to `out`; `logs` may be overwritten.
 
-    Only what is impossible becomes zero: other numbers become at least `LEAST_RATIO`.
+    Only what is impossible becomes zero: other numbers become at least `LEAST_RATIO`. Return the
+    least number in `logs` that is not impossible, or 0 if all are above.
     """
     least = float(logs.min(initial=0.0))
-    impossible = logs == -np.inf if least == -np.inf else None
-    if least < _LOG_LEAST:
+    impossible = None
+    if least == -np.inf:
+        impossible = logs == -np.inf
+        least = float(logs.min(initial=0.0, where=~impossible))
+    if least < _LOG_LEAST or impossible is not None:
         np.maximum(logs, _LOG_LEAST, out=logs)
     with np.errstate(over="ignore"):
         np.exp(logs, out=out)
     if impossible is not None:
         out[impossible] = 0.0
+    return least
 
 
 def _strips(size: int, leaves: int) -> Iterator[slice]:

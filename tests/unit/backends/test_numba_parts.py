@@ -35,7 +35,14 @@ from spnc.leaves.categorical import Categorical
 from spnc.leaves.indicator import Indicator
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS
-from tests.circuits import all_states, hidden_tree, random_circuit, random_columns, repeated_rows
+from tests.circuits import (
+    all_states,
+    hidden_tree,
+    random_circuit,
+    random_columns,
+    random_rows,
+    repeated_rows,
+)
 from tests.places import ROOT
 
 SEEDS = st.integers(0, 10**6)
@@ -206,10 +213,15 @@ def test_a_second_use_compiles_nothing() -> None:
     with event.install_listener("numba:compile", CompileCounter(compiled.append)):
         for graph in (
             random_circuit(3, variables=12, depth=8, share=0.4, extremes=True),
+            random_circuit(3, variables=12, depth=8, share=0.4, extremes=True, numeric=0.5),
             hidden_tree(random_columns(rng, 12, binary_only=True), 16, 1),
         ):
             own = graph.graph["columns"]
-            for table in (repeated_rows(1, own, 900, 0.1), repeated_rows(1, own, 20, 0.0)):
+            for table in (
+                repeated_rows(1, own, 900, 0.1),
+                repeated_rows(1, own, 20, 0.0),
+                Table(random_rows(1, own, 90, 0.1)),
+            ):
                 for plan_rows in (0, 10**9):
                     program, parameters = lower(graph)
                     engine: CpuEngine = BACKENDS["numba"](plan_rows=plan_rows).open(program)
