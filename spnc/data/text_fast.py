@@ -23,6 +23,7 @@ from spnc.data.text_cells import WHITESPACE, is_number
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
 _PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
 _HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
+_JOINED_BLOCKS = 8  # blocks that are joined while others are still read
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -150,12 +151,15 @@ def read_blocks(blocks: Iterator[bytes], reader: FastReader) -> list[RawColumn] 
     parts: list[list[RawColumn]] = [[] for _ in range(reader.width)]
     held: dict[int, str] = {}
     again = False
-    for block in blocks:
+    for number, block in enumerate(blocks):
         for i, column in enumerate(reader.parse(block)):
             if not (column.kind == "numbers" and column.is_empty):
                 again = again or held.setdefault(i, column.kind) != column.kind
             if not again:
                 parts[i].append(column)
+        # Joining some blocks at a time keeps few small arrays, whose memory is hard to reuse.
+        if number % _JOINED_BLOCKS == _JOINED_BLOCKS - 1 and not again:
+            parts = [[joined(columns)] for columns in parts]
     if again:
         return None
     found: list[RawColumn] = []
