@@ -17,13 +17,12 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from spnc.data.arrow_columns import raw_column
-from spnc.data.raw_table import RawColumn, joined
+from spnc.data.raw_table import ColumnParts, RawColumn
 from spnc.data.text_cells import WHITESPACE, is_number
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
 _PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
 _HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
-_JOINED_BLOCKS = 8  # blocks that are joined while others are still read
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -148,24 +147,16 @@ def read_blocks(blocks: Iterator[bytes], reader: FastReader) -> list[RawColumn] 
     That is so if a column turned out to hold texts after numbers were read from it; the reader
     remembers the column. Raises `IrregularTextError`.
     """
-    parts: list[list[RawColumn]] = [[] for _ in range(reader.width)]
+    parts = [ColumnParts() for _ in range(reader.width)]
     held: dict[int, str] = {}
     again = False
-    for number, block in enumerate(blocks):
+    for block in blocks:
         for i, column in enumerate(reader.parse(block)):
             if not (column.kind == "numbers" and column.is_empty):
                 again = again or held.setdefault(i, column.kind) != column.kind
             if not again:
                 parts[i].append(column)
-        # Joining some blocks at a time keeps few small arrays, whose memory is hard to reuse.
-        if number % _JOINED_BLOCKS == _JOINED_BLOCKS - 1 and not again:
-            parts = [[joined(columns)] for columns in parts]
-    if again:
-        return None
-    found: list[RawColumn] = []
-    while parts:
-        found.append(joined(parts.pop(0)))  # and its parts are freed
-    return found
+    return None if again else [part.whole() for part in parts]
 
 
 def parse_digits(body: bytes, delimiter: str) -> NDArray[np.uint8] | None:
