@@ -17,7 +17,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from spnc.data.arrow_columns import raw_column
-from spnc.data.raw_table import RawColumn, joined
+from spnc.data.raw_table import ColumnParts, RawColumn
 from spnc.data.text_cells import WHITESPACE, is_number
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
@@ -147,7 +147,7 @@ def read_blocks(blocks: Iterator[bytes], reader: FastReader) -> list[RawColumn] 
     That is so if a column turned out to hold texts after numbers were read from it; the reader
     remembers the column. Raises `IrregularTextError`.
     """
-    parts: list[list[RawColumn]] = [[] for _ in range(reader.width)]
+    parts = [ColumnParts() for _ in range(reader.width)]
     held: dict[int, str] = {}
     again = False
     for block in blocks:
@@ -156,12 +156,7 @@ def read_blocks(blocks: Iterator[bytes], reader: FastReader) -> list[RawColumn] 
                 again = again or held.setdefault(i, column.kind) != column.kind
             if not again:
                 parts[i].append(column)
-    if again:
-        return None
-    found: list[RawColumn] = []
-    while parts:
-        found.append(joined(parts.pop(0)))  # and its parts are freed
-    return found
+    return None if again else [part.whole() for part in parts]
 
 
 def parse_digits(body: bytes, delimiter: str) -> NDArray[np.uint8] | None:

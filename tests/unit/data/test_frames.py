@@ -21,7 +21,7 @@ rng = np.random.default_rng(5)
 SPECIES = rng.choice(["Adelie", "Chinstrap", "Gentoo"], ROWS)
 PENGUINS: dict[str, list[Any]] = {
     "species": SPECIES.tolist(),
-    "island": np.where(SPECIES == "Gentoo", "Biscoe", rng.choice(["Dream", "Biscoe"], ROWS)).tolist(),
+    "island": [rng.choice(["Dream", "Biscoe"]) if s != "Gentoo" else "Biscoe" for s in SPECIES],
     "sex": rng.choice(np.array(["female", "male", None]), ROWS).tolist(),
     "tagged": rng.choice(np.array([True, False, None]), ROWS).tolist(),
     "code": rng.choice([123, 124], ROWS).tolist(),
