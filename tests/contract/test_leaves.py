@@ -53,7 +53,9 @@ class Shifted(Gaussian):
 
     @staticmethod
     def best(averages: Floats, table: Floats, columns: LeafColumns) -> Floats:
-        return Gaussian.best(averages, table, columns) + [0.05 * columns.sd[0], 0.0]
+        found = Gaussian.best(averages, table, columns)
+        found[:, 0] += 0.05 * columns.sd
+        return found
 
 
 class WrongTail(Gaussian):
@@ -85,7 +87,7 @@ class WideSamples(Gaussian):
     ("leaf", "promise"),
     [
         (Spike, "no leaf is narrower than its column"),
-        (Shifted, "no step lowers the objective"),
+        (Shifted, "no other parameters explain the counts better"),
         (WrongTail, "the density adds up to the probability|interval is the difference"),
         (Unweighted, "a missing value has probability one and counts nothing"),
         (WideSamples, "samples follow the cdf"),
