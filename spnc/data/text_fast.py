@@ -25,6 +25,8 @@ _PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
 _HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
+_QUOTE, _NEWLINE = ord('"'), ord("\n")
+
 
 class IrregularTextError(Exception):
     """The text has to be read by the exact reader."""
@@ -107,10 +109,20 @@ class FastReader:
         """Whether every quote belongs to a cell that is quoted as a whole, within its line."""
         if self.delimiter == WHITESPACE:
             return False
-        mark = re.escape(self.delimiter.encode())
-        cell = rb"(?:(?<=^)|(?<=[\n" + mark + rb']))"(?:[^"\n]|"")*"(?=[\n' + mark + rb"]|\Z)"
-        plain: list[bytes] = re.findall(cell, block)
-        return sum(found.count(b'"') for found in plain) == block.count(b'"')
+        cells = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
+        quotes = np.flatnonzero(cells == _QUOTE)
+        if len(quotes) % 2:
+            return False
+        opening, closing = quotes[0::2], quotes[1::2]
+        ends = np.array([_NEWLINE, ord(self.delimiter)], dtype=np.uint8)
+        # A doubled quote within a cell closes it and opens it again.
+        doubled = opening[1:] == closing[:-1] + 1
+        before, after = np.isin(cells[opening - 1], ends), np.isin(cells[closing + 1], ends)
+        before[1:] |= doubled
+        after[:-1] |= doubled
+        lines = np.flatnonzero(cells == _NEWLINE)
+        same_line = np.searchsorted(lines, opening) == np.searchsorted(lines, closing)
+        return bool(before.all() and after.all() and same_line.all())
 
 
 def _as_declared(column: Any) -> bool:

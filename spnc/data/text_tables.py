@@ -158,9 +158,7 @@ def whole_rows(stream: BinaryIO, delimiter: str, size: int) -> Iterator[bytes]:
 
 def _is_cut(data: bytes, delimiter: str) -> bool:
     """Whether a piece ends inside a quoted cell."""
-    if b'"' not in data:
-        return False
-    if data.count(b'"') % 2 == 0 and b'"' not in data[data.rfind(b"\n", 0, -1) + 1 :]:
+    if data.count(b'"') % 2 == 0:  # or quotes are not in order, which is found out later
         return False
     return ends_inside_a_cell(data.decode(errors="replace"), delimiter)
 
