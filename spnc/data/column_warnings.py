@@ -168,8 +168,9 @@ def _shown(column: Column, value: float) -> str:
 def _is_sparse(values: NDArray[np.float64]) -> bool:
     """Whether whole numbers are few, far apart and often repeated, as codes are."""
     some = np.unique(values[:_COMPARED_ROWS])
-    if len(some) * 2 > min(len(values), _COMPARED_ROWS):
-        return False
+    width = float(values.max() - values.min())
+    if len(some) * 2 > min(len(values), _COMPARED_ROWS) or width < SPARSE_GAPS * len(some):
+        return False  # without looking at all values
     distinct = np.unique(values)
     step = float(np.gcd.reduce(distinct.astype(np.int64))) or 1.0
     steps = (distinct[-1] - distinct[0]) / step
