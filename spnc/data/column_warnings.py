@@ -116,7 +116,7 @@ def warn_of_columns(
     """Warn of columns that say little in the training rows, or look like something else.
 
     Constant (W301), without any value (W302), nearly empty (W310), sparse codes (W311), and a
-    duplicate of another column (W312). Columns that the spec has `declared` are not taken for codes.
+    duplicate of another column (W312). What the spec has `declared` is not taken for codes.
     """
     constant, empty, rare, sparse = [], [], [], []
     varied: list[int] = []
