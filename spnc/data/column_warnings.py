@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,11 +110,13 @@ def warn_of_odd_cells(
         sink.warning("W309", message, where=where, help=help)
 
 
-def warn_of_columns(table: Table, columns: Sequence[Column], sink: Sink, where: str) -> None:
+def warn_of_columns(
+    table: Table, columns: Sequence[Column], sink: Sink, where: str, declared: Collection[str] = ()
+) -> None:
     """Warn of columns that say little in the training rows, or look like something else.
 
     Constant (W301), without any value (W302), nearly empty (W310), sparse codes (W311), and a
-    duplicate of another column (W312).
+    duplicate of another column (W312). What the spec has `declared` is not taken for codes.
     """
     constant, empty, rare, sparse = [], [], [], []
     varied: list[int] = []
@@ -134,7 +136,7 @@ def warn_of_columns(table: Table, columns: Sequence[Column], sink: Sink, where: 
             constant.append(f"{name} (always {_shown(column, float(low))})")
             continue
         varied.append(i)
-        if column.kind == "count" and _is_sparse(present):
+        if column.kind == "count" and column.name not in declared and _is_sparse(present):
             sparse.append(name)
     if empty:
         message = f"{counted(len(empty), 'column')} without any value in the training rows: "
@@ -168,8 +170,9 @@ def _shown(column: Column, value: float) -> str:
 def _is_sparse(values: NDArray[np.float64]) -> bool:
     """Whether whole numbers are few, far apart and often repeated, as codes are."""
     some = np.unique(values[:_COMPARED_ROWS])
-    if len(some) * 2 > min(len(values), _COMPARED_ROWS):
-        return False
+    width = float(values.max() - values.min())
+    if len(some) * 2 > min(len(values), _COMPARED_ROWS) or width < SPARSE_GAPS * len(some):
+        return False  # without looking at all values
     distinct = np.unique(values)
     step = float(np.gcd.reduce(distinct.astype(np.int64))) or 1.0
     steps = (distinct[-1] - distinct[0]) / step

@@ -80,7 +80,8 @@ def read_file(
     def opened() -> Any:
         return open_counted(path, progress)
 
-    return _read(opened, file, kind, compressed, sink, header, missing)
+    size = path.stat().st_size if not compressed else None
+    return _read(opened, file, kind, compressed, sink, header, missing, size)
 
 
 def read_standard_input(
@@ -109,6 +110,7 @@ def _read(
     sink: Sink,
     header: Header,
     missing: Sequence[str],
+    size: int | None = None,
 ) -> dict[str, RawTable] | None:
     """Read a file of a known type, which can be opened several times."""
 
@@ -134,8 +136,9 @@ def _read(
                 message = f"spnc cannot read a file of the type `{kind}` in a zip archive"
                 report.error("E312", message, help=f"supported: {', '.join(SUPPORTED)}")
                 return None
+            delimiter = TEXT_TYPES[kind]
             table = read_text(
-                content, report, delimiter=TEXT_TYPES[kind], header=header, missing=missing
+                content, report, delimiter=delimiter, header=header, missing=missing, size=size
             )
             return None if table is None else {UNSPLIT: table}
         except CompressionError as error:

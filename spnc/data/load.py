@@ -14,6 +14,7 @@ from spnc.data.column_warnings import warn_of_columns
 from spnc.data.columns import Column
 from spnc.data.dataset import SPLITS, UNSPLIT, Dataset, Table
 from spnc.data.debd import is_local
+from spnc.data.declared import rules_by_name
 from spnc.data.files import read_file
 from spnc.data.options import MISSING, DataOptions, Header
 from spnc.data.raw_table import RawTable
@@ -71,7 +72,8 @@ def load(
         return None
     columns = with_scales(made.columns, tables["train"], options)
     if not published:
-        warn_of_columns(tables["train"], columns, sink, where)
+        declared = rules_by_name([c.name for c in columns], options, Sink())
+        warn_of_columns(tables["train"], columns, sink, where, declared)
     return Dataset(name, columns, tables, cut, made.rules, made.left_out)
 
 

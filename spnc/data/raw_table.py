@@ -154,7 +154,8 @@ class ColumnParts:
     buffer of its own pages, so that the memory of small arrays need not be kept beside it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, expected_rows: int = 0) -> None:
+        self._expected = expected_rows
         self._parts: list[RawColumn] = []
         self._buffer: NDArray[Any] | None = None
         self._used = 0
@@ -178,7 +179,7 @@ class ColumnParts:
         old, end = self._buffer, self._used + len(cells)
         kind = cells.dtype if old is None else _common_type(old.dtype, cells.dtype)
         if old is None or kind != old.dtype or end > len(old):
-            size = max(end, 0 if old is None else len(old) * (2 if end > len(old) else 1))
+            size = max(end, self._expected if old is None or end <= len(old) else 2 * len(old))
             pages = mmap.mmap(-1, max(1, size * kind.itemsize))
             self._buffer = np.frombuffer(pages, dtype=kind, count=size)
             if old is not None:

@@ -50,15 +50,16 @@ class FastReader:
 
     def parse(self, block: bytes) -> list[RawColumn]:
         """Return the columns of a block without header. Raises `IrregularTextError`."""
-        block = block.rstrip(b"\n")
-        if not block:
+        if not block[:1].strip(b"\n") or block.endswith(b"\n\n"):  # copied only if need be
+            block = block.rstrip(b"\n") + b"\n"
+        if block == b"\n":
             raise IrregularTextError
         if self.digits_only:
             digits = parse_digits(block, self.delimiter)
             if digits is not None and digits.shape[1] == self.width:
                 return [RawColumn("numbers", np.ascontiguousarray(d)) for d in digits.T]
             self.digits_only = False
-            self._infer(block[: block.rfind(b"\n", 0, _INFERRED_BYTES)])
+            self._infer(block[: block.rfind(b"\n", 0, _INFERRED_BYTES) + 1 or None])
         return self._parsed(block)
 
     def _infer(self, start: bytes) -> None:
@@ -66,7 +67,7 @@ class FastReader:
         try:
             self._parsed(start)
         except IrregularTextError:
-            if b"\n" in start:
+            if b"\n" in start[:-1]:
                 raise
 
     def _parsed(self, block: bytes) -> list[RawColumn]:
@@ -74,7 +75,7 @@ class FastReader:
             raise IrregularTextError
         if self.width == 1 and _has_blank_line(block):
             raise IrregularTextError
-        rows = block.count(b"\n") + 1
+        rows = block.count(b"\n") + (not block.endswith(b"\n"))
         if self.delimiter == WHITESPACE:
             block = _single_spaces(block)
         while True:
@@ -153,17 +154,24 @@ def _single_spaces(block: bytes) -> bytes:
     return block.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
 
 
-def read_blocks(blocks: Iterator[bytes], reader: FastReader) -> list[RawColumn] | None:
+def read_blocks(
+    blocks: Iterator[bytes], reader: FastReader, size: int | None = None
+) -> list[RawColumn] | None:
     """Return the columns of all blocks; None if the text has to be read again from its start.
 
-    That is so if a column turned out to hold texts after numbers were read from it; the reader
-    remembers the column. Raises `IrregularTextError`.
+    The latter is so if a column turned out to hold texts after numbers were read from it; the
+    reader remembers the column. `size` is that of the text in bytes, if it is known: then memory
+    is reserved at once. Raises `IrregularTextError`.
     """
-    parts = [ColumnParts() for _ in range(reader.width)]
+    parts: list[ColumnParts] = []
     held: dict[int, str] = {}
     again = False
     for block in blocks:
-        for i, column in enumerate(reader.parse(block)):
+        columns = reader.parse(block)
+        if not parts:
+            more = 0 if size is None else size // len(block) + 1
+            parts = [ColumnParts(more * column.rows) for column in columns]
+        for i, column in enumerate(columns):
             if not (column.kind == "numbers" and column.is_empty):
                 again = again or held.setdefault(i, column.kind) != column.kind
             if not again:
@@ -173,14 +181,11 @@ def read_blocks(blocks: Iterator[bytes], reader: FastReader) -> list[RawColumn] 
 
 def parse_digits(body: bytes, delimiter: str) -> NDArray[np.uint8] | None:
     """Return the table if every cell is one digit: then the bytes are the table; else None."""
-    end = body.find(b"\n")
-    width = (end if end >= 0 else len(body)) + 1
-    if width % 2 or (len(body) + 1) % width:
+    body = body if body.endswith(b"\n") else body + b"\n"
+    width = body.find(b"\n") + 1
+    if width % 2 or len(body) % width:
         return None
-    flat = np.empty(len(body) + 1, dtype=np.uint8)
-    flat[:-1] = np.frombuffer(body, dtype=np.uint8)
-    flat[-1] = ord("\n")
-    grid = flat.reshape(-1, width)
+    grid = np.frombuffer(body, dtype=np.uint8).reshape(-1, width)
     cells, between, ends = grid[:, 0::2], grid[:, 1:-1:2], grid[:, -1]
     if (ends != ord("\n")).any() or (cells < ord("0")).any() or (cells > ord("9")).any():
         return None

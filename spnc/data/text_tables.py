@@ -47,12 +47,13 @@ def read_text(
     delimiter: str | None = None,
     header: Header = "auto",
     missing: Sequence[str] = MISSING,
+    size: int | None = None,
 ) -> RawTable | None:
     """Return the table in a text, which may be opened several times; None if there is none.
 
     `text_fast` reads regular text; `text_exact`, which knows the line of every cell, reads all
     other. Both return the same cells. If a problem was reported, the table is not `sound`. A
-    `delimiter` of None is found from the first lines.
+    `delimiter` of None is found from the first lines. `size` is that of the text, if it is known.
     """
     with opened() as stream:
         start = text_start(stream)
@@ -63,7 +64,7 @@ def read_text(
                 report.error_empty()
                 return None
     layout = found_layout(start, delimiter, header, missing)
-    table = _fast(opened, report, layout, missing)
+    table = _fast(opened, report, layout, missing, size)
     if table is not None:
         return table
     with opened() as stream:
@@ -80,7 +81,7 @@ def text_start(stream: BinaryIO) -> bytes:
 
 
 def _fast(
-    opened: Opener, report: FileReport, layout: Layout, missing: Sequence[str]
+    opened: Opener, report: FileReport, layout: Layout, missing: Sequence[str], size: int | None
 ) -> RawTable | None:
     """Return the table if it is regular, apart from at most one header line; otherwise None."""
     reader: FastReader | None = None
@@ -90,7 +91,7 @@ def _fast(
                 blocks = whole_rows(stream, layout.delimiter, BLOCK_BYTES)
                 first, body = cut_header(next(blocks, b""), layout)
                 reader = reader or FastReader(len(first), layout.delimiter, missing)
-                columns = read_blocks(_after(body, blocks), reader)
+                columns = read_blocks(_after(body, blocks), reader, size)
             if columns is not None:
                 break
     except IrregularTextError:

@@ -138,6 +138,16 @@ def test_a_constant_column_that_is_declared_gets_a_second_category(tmp_path: Pat
     assert dataset.columns[0] == Column("kind", "binary", 2, ("bird", "other"))
 
 
+def test_numbers_that_are_declared_are_not_taken_for_codes(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    codes = [1000 + 997 * (i % 40) for i in range(480)]
+    path.write_text("code,rain\n" + "".join(f"{c},{i % 7 // 4}\n" for i, c in enumerate(codes)))
+    for columns, expected in (((), ["W311"]), (rules(code="count"), [])):
+        sink = Sink()
+        assert load(DataOptions(source=str(path), columns=columns), sink) is not None
+        assert [d.code for d in sink.diagnostics] == expected
+
+
 SPEC = """model: penguins
 data:
   source: rows.csv
