@@ -68,7 +68,7 @@ class Cost:
 
 def estimate(program: Program, table: Table) -> dict[str, Any]:
     """Return the cost of a program over a table as JSON, with chunks as large as possible."""
-    encoded = encode(ProgramIndex(program), table, all_codebooks=True).shuffled()
+    encoded = encode(ProgramIndex(program), table, most_codes=None).shuffled()
     layout = make_layout(encoded)
     chunks = Chunks(table.rows, chunk_sizes(layout)[0])
     kept = table_bytes(layout, chunks, encoded.weights)

@@ -64,7 +64,7 @@ class CupyEngine:
         batches, each with codebooks of its own.
         """
         del once
-        whole = encode(self.index, table)
+        whole = encode(self.index, table, most_codes=MOST_CODES)
         if not whole.numbers:
             return LoadedTable(table.rows, (self._load(whole.shuffled()),))
         order = np.random.default_rng(0).permutation(table.rows)
@@ -73,7 +73,7 @@ class CupyEngine:
         batches = []
         for start in range(0, table.rows, step):
             own = order[start : start + step]
-            encoded = encode(self.index, table.take(own), all_codebooks=True)
+            encoded = encode(self.index, table.take(own), most_codes=None)
             batches.append(self._load(replace(encoded, order=own)))
         return LoadedTable(table.rows, tuple(batches))
 
