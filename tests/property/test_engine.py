@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.common.mixed_circuits import mixed_forest, mixed_table
-from spnc.backends.numba import executor, upper_bounds, wide_leaves
+from spnc.backends.numba import executor, row_memory, upper_bounds, wide_leaves
 from spnc.backends.numba.engine import Batch, CpuEngine
 from spnc.backends.planning.kinds import DENSE
 from spnc.data.columns import Column, Scale
@@ -113,7 +113,7 @@ def test_strips_of_any_height_agree_with_the_reference(
     table = Table(random_rows(8, graph.graph["columns"], 2000, 0.1))
     engine, parameters, batch = planned(graph, table, threads)
     assert batch.executor is not None
-    assert len(batch.executor.wide.groups) >= 2
+    assert len(batch.executor.memory.wide.groups) >= 2
     reference = BACKENDS["numpy"]().open(engine.program)
     found = engine.log_likelihood(parameters, batch)
     expected = reference.log_likelihood(parameters, table)
@@ -169,7 +169,7 @@ def test_hidden_trees_over_numbers_agree_with_the_reference(seed: int) -> None:
     _, _, batch = planned(graph, dataset.train)
     assert batch.executor is not None
     assert (batch.executor.layout.row_nodes.kinds == DENSE).any()
-    assert len(batch.executor.wide.groups) == 5
+    assert len(batch.executor.memory.wide.groups) == 5
     agree(graph, dataset.train)
 
 
@@ -223,7 +223,7 @@ def test_threads_and_working_memory_change_no_bit(monkeypatch: pytest.MonkeyPatc
     ):
         found = []
         for threads, wave_bytes in ((1, 32_000_000), (1, 20_000), (2, 300_000), (8, 20_000)):
-            monkeypatch.setattr(executor, "WAVE_BYTES", wave_bytes)
+            monkeypatch.setattr(row_memory, "WAVE_BYTES", wave_bytes)
             monkeypatch.setattr(executor, "WORTH_SHARING", 0)
             engine, parameters, batch = planned(graph, table, threads)
             counts = engine.expected_counts(parameters, batch)
@@ -323,7 +323,7 @@ def test_a_cell_below_many_gates_collects_in_one_order(monkeypatch: pytest.Monke
     table = Table((rng.random((2900, width)) < 0.5).astype(float), rng.random(2900))
     found = []
     for wave_bytes in (1, 30_000, 60_000, 32_000_000):
-        monkeypatch.setattr(executor, "WAVE_BYTES", wave_bytes)
+        monkeypatch.setattr(row_memory, "WAVE_BYTES", wave_bytes)
         engine, parameters, batch = planned(builder.graph, table)
         found.append(engine.expected_counts(parameters, batch))
     for counts in found[1:]:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spnc.backends.cupy import batches
 from spnc.backends.cupy.cost import cost, table_bytes
 from spnc.backends.cupy.engine import CupyEngine, LoadedTable, chunk_rows
 from spnc.backends.cupy.inverse import LIST, MOST_LISTS, dealt, inverse, list_numbers
@@ -104,6 +105,20 @@ def test_many_rows_agree_with_the_reference(
         seed, variables=9, depth=6, share=0.4, extremes=extremes, numeric=numeric
     )
     agree(graph, repeated_rows(seed, graph.graph["columns"], 400, missing), way)
+
+
+@every_way
+@pytest.mark.parametrize("entries", [200, 1 << 23])
+def test_wide_columns_are_taken_in_batches(
+    way: str, entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every value is different; a device takes a few rows at a time, or all of them."""
+    monkeypatch.setattr(batches, "BATCH_ENTRIES", entries)
+    graph = random_circuit(3, variables=6, depth=5, share=0.4, numeric=0.6)
+    table = Table(random_rows(3, graph.graph["columns"], 150, 0.1))
+    _, _, loaded_table = loaded(graph, table, way)
+    assert (len(loaded_table.batches) > 1) == (entries == 200)
+    agree(graph, table, way)
 
 
 @every_way

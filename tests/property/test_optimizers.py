@@ -10,8 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spnc.backends import Engine
+from spnc.data.columns import Column, Scale
 from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
+from spnc.graph.nodes import Builder
+from spnc.leaves.gaussian import Gaussian
+from spnc.leaves.poisson import Poisson
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters
 from spnc.program.validity import program_problems
@@ -90,6 +94,43 @@ def test_independent_columns_come_to_their_own_frequencies(way: str, alpha: floa
         for variable, p in zip(leaf.variables.tolist(), known, strict=True):
             counts = [(table.values[:, variable] == k).sum() + alpha for k in range(leaf.states)]
             assert p == pytest.approx(np.array(counts) / sum(counts), abs=0.02)
+
+
+@every_way
+def test_independent_numbers_come_to_their_own_means_and_spreads(way: str) -> None:
+    """The maximum of a product of Gaussian and Poisson leaves can be written down, too."""
+    scale = Scale(1e-3, -50.0, 50.0, 0.0, 10.0)
+    builder = Builder((Column("a", "real", 0, scale=scale), Column("b", "count", 0, scale=scale)))
+    builder.product([builder.leaf(0, Gaussian(-3.0, 9.0)), builder.leaf(1, Poisson(1.0))])
+    engine, start = opened("numpy", builder.graph)
+    rng = np.random.default_rng(1)
+    values = np.stack([rng.normal(12.0, 4.0, size=60), rng.poisson(6.0, size=60)], axis=1)
+    values[::9] = np.nan
+    found = fit(engine, start, Table(values), steps(way, 150), Smoothing.of(0.0)).parameters
+    known = values[~np.isnan(values[:, 0])]
+    wanted = {"gaussian": (known[:, 0].mean(), known[:, 0].std()), "poisson": known[:, 1].mean()}
+    for leaf, table in zip(engine.program.leaves, found.tables, strict=True):
+        assert table[0] == pytest.approx(wanted[leaf.distribution], rel=0.05)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if "dropout" not in way])
+def test_two_clusters_of_numbers_are_found(way: str) -> None:
+    """A mixture of two Gaussians that starts off their centres moves onto them.
+
+    Not with dropout: without one of its parts, the circuit sees the rows of the other only.
+    """
+    scale = Scale(1e-3, -12.0, 12.0, 0.0, 6.0)
+    builder = Builder((Column("a", "real", 0, scale=scale),))
+    builder.sum([builder.leaf(0, Gaussian(m, 4.0)) for m in (-2.0, 2.0)], [0.5, 0.5])
+    engine, start = opened("numba, planned", builder.graph)
+    rng = np.random.default_rng(2)
+    rows = Table(rng.normal(np.repeat([-6.0, 6.0], [90, 30]), 1.0)[:, None])
+    prior = Smoothing.of(0.01)
+    found = fit(engine, start, rows, steps(way, 60), prior).parameters
+    assert objective(engine, found, rows, prior) > objective(engine, start, rows, prior) + 50.0
+    (table,) = found.tables
+    assert sorted(table[:, 0]) == pytest.approx([-6.0, 6.0], abs=0.5)
+    assert sorted(found.weights) == pytest.approx([0.25, 0.75], abs=0.05)
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if "dropout" not in way])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spnc.backends.cupy.batches import encoded_batches
 from spnc.backends.cupy.launches import (
     DEFAULT_LIMITS,
     Limits,
@@ -30,7 +31,6 @@ from spnc.backends.cupy.tables import (
     workspace_bytes,
 )
 from spnc.backends.planning.edge_lists import EdgeLists
-from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Table
@@ -67,12 +67,15 @@ class Cost:
 
 
 def estimate(program: Program, table: Table) -> dict[str, Any]:
-    """Return the cost of a program over a table as JSON, with chunks as large as possible."""
-    encoded = encode(ProgramIndex(program), table, all_codebooks=True).shuffled()
+    """Return the cost of a program over a table as JSON, with chunks as large as possible.
+
+    It is that of the first batch if the table is loaded in several.
+    """
+    encoded = next(encoded_batches(ProgramIndex(program), table))
     layout = make_layout(encoded)
-    chunks = Chunks(table.rows, chunk_sizes(layout)[0])
+    chunks = Chunks(layout.rows, chunk_sizes(layout)[0])
     kept = table_bytes(layout, chunks, encoded.weights)
-    found: dict[str, Any] = {"rows": table.rows}
+    found: dict[str, Any] = {"rows": layout.rows}
     for name in ("float64", "float32"):
         real = np.dtype(name)
         own = cost(layout, chunks, real)
@@ -88,8 +91,12 @@ def estimate(program: Program, table: Table) -> dict[str, Any]:
 
 def rows_unlike(program: Program, rows: int) -> Table:
     """Return random rows, which are as different as rows can be and therefore cost most."""
-    states = np.array([column.states for column in program.columns])
-    return Table(np.random.default_rng(0).integers(states, size=(rows, len(states))).astype(float))
+    rng = np.random.default_rng(0)
+    finite = np.array([column.is_finite for column in program.columns])
+    states = np.array([column.states if column.is_finite else 2 for column in program.columns])
+    values = rng.integers(states, size=(rows, len(states))).astype(float)
+    values[:, ~finite] = rng.random((rows, int((~finite).sum())))
+    return Table(values)
 
 
 def table_bytes(layout: Layout, chunks: Chunks, weights: Floats) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from spnc.backends.cupy import trouble
+from spnc.backends.cupy.batches import encoded_batches
 from spnc.backends.cupy.device import Device
 from spnc.backends.cupy.launches import DEFAULT_LIMITS, cell_launches
 from spnc.backends.cupy.layout import Layout, make_layout
@@ -21,7 +22,7 @@ from spnc.backends.cupy.tables import (
 )
 from spnc.backends.numba.backend import NumbaBackend
 from spnc.backends.numba.engine import CpuEngine
-from spnc.backends.planning.encoding import MOST_CODES, EncodedTable, encode
+from spnc.backends.planning.encoding import EncodedTable
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Table
@@ -29,8 +30,6 @@ from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 
 SHARE_OF_MEMORY = 0.5  # of what is free, for one table: others may be loaded beside it
-# Values of numeric leaves in one batch, at most: with their flows and tables about 300 MB.
-BATCH_ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,23 +57,9 @@ class CupyEngine:
     # -- rows ----------------------------------------------------------------------------------
 
     def load(self, table: Table, *, once: bool = False) -> LoadedTable:
-        """Lay out the rows on the CPU, and copy the result to the device.
-
-        If a column has too many distinct values for a codebook, the rows are taken in several
-        batches, each with codebooks of its own.
-        """
+        """Lay out the rows on the CPU, and copy the result to the device."""
         del once
-        whole = encode(self.index, table)
-        if not whole.numbers:
-            return LoadedTable(table.rows, (self._load(whole.shuffled()),))
-        order = np.random.default_rng(0).permutation(table.rows)
-        leaves = sum(self.index.numeric_leaves.values())
-        step = min(MOST_CODES, max(1, BATCH_ENTRIES // max(1, leaves)))
-        batches = []
-        for start in range(0, table.rows, step):
-            own = order[start : start + step]
-            encoded = encode(self.index, table.take(own), all_codebooks=True)
-            batches.append(self._load(replace(encoded, order=own)))
+        batches = [self._load(encoded) for encoded in encoded_batches(self.index, table)]
         return LoadedTable(table.rows, tuple(batches))
 
     def _load(self, encoded: EncodedTable) -> Batch:

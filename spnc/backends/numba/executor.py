@@ -11,21 +11,14 @@ import numpy as np
 
 from spnc.backends.numba import kernels, upper_bounds
 from spnc.backends.numba.layout import Layout
+from spnc.backends.numba.row_memory import RowMemory
 from spnc.backends.numba.schedule import WORTH_SHARING
-from spnc.backends.numba.wide_leaves import WideLeaves
 from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, even_bounds, shares
 from spnc.program.program import Parameters
 
-CACHE_BYTES = 600_000  # for a block's values and flows: half of a usual second-level cache
-# The same where there are wide columns: longer blocks read longer runs of the strips, which pays
-# off although the third-level cache is needed. Measured by `python -m benchmarks.speed`.
-WIDE_CACHE_BYTES = 2_400_000
-SMALLEST_BLOCK, LARGEST_BLOCK = 16, 512  # rows; blocks are multiples of the smallest
-DENSE_BLOCK = 64  # rows of a block with matrix products, at least
 LOG_FLOOR = np.log(kernels.FLOOR)
 LOG_EXACT = np.log(1e-15)  # the share of a value that may be lost: log-likelihoods stay exact
-WAVE_BYTES = 32_000_000  # for the flows of a wave, which wait until they are fed to the cells
 
 
 @cache
@@ -53,51 +46,16 @@ class LayoutExecutor:
         self.row_dense = layout.row_dense if len(layout.row_dense.sums) else None
         self.buffers = np.empty(int(layout.cell_dense.buffers[-1]))
         self.dense_counts = np.zeros(len(layout.cell_dense.slots))
-        self._allocate_blocks()
+        self.memory = memory = RowMemory(layout, team.threads)
         nodes, cells = layout.row_nodes, layout.cells
+        gathered = len(nodes.cells.nodes) * memory.wave * memory.width
+        computed = len(nodes.children.nodes) + len(layout.row_dense.slots) + len(nodes.leaves)
+        self.feed_bounds = shares(layout.feeds.gates.starts, self._parts(gathered))
+        self.row_parts = self._parts(gathered + computed * memory.wave * memory.width)
         places = sum(len(links.nodes) for links in (nodes.children, nodes.cells, cells.children))
         places += len(layout.row_dense.slots) + len(cells.kinds) + len(nodes.kinds)
         self.log_loss = LOG_FLOOR + np.log(places) - LOG_EXACT
         self.stage_bounds = [self._stage_bounds(stage) for stage in layout.stages]
-
-    def _allocate_blocks(self) -> None:
-        """Choose the rows per block and the blocks per wave, and allocate memory for them."""
-        layout, threads = self.layout, self.team.threads
-        nodes = layout.row_nodes
-        count, edges = len(nodes.kinds), len(nodes.children.nodes)
-        dense = len(layout.row_dense.slots)
-        inner = count - len(nodes.leaves)
-        bytes_per_row = 16 * max(1, inner)  # a value and a flow for each node
-        cache = WIDE_CACHE_BYTES if layout.encoded.numbers else CACHE_BYTES
-        fitting = cache // bytes_per_row // SMALLEST_BLOCK * SMALLEST_BLOCK
-        least = DENSE_BLOCK if dense else SMALLEST_BLOCK
-        self.width = max(least, min(LARGEST_BLOCK, fitting))
-        self.blocks = -(-layout.rows // self.width)
-        self.wide = WideLeaves(layout.encoded, self.width)
-        is_inner = np.ones(count, dtype=np.bool_)
-        is_inner[nodes.leaves] = False
-        self.places = (np.cumsum(is_inner) - 1) * self.width
-        self.places[nodes.leaves] = inner * self.width + nodes.strip * self.wide.shape[1]
-        self.identity = np.arange(self.width, dtype=np.uint16)
-        entries = inner * self.width + self.wide.entries
-        self.row_values = [np.zeros(entries) for _ in range(threads)]
-        self.row_flows = [np.zeros(entries) for _ in range(threads)]
-        self.wide.use(self.row_values, self.row_flows)
-        widest = int(np.diff(layout.row_dense.starts).max(initial=0))
-        self.dense_flows = [np.empty(widest * self.width) for _ in range(threads)]
-        self.flags = np.zeros(self.blocks, dtype=np.int64)
-        self.skipped = np.zeros(layout.rows, dtype=np.uint8)
-        self.above = np.empty(layout.rows)
-        per_block = 8 * (len(nodes.gates) * self.width + edges + dense)
-        self.wave = min(self.blocks, max(threads, WAVE_BYTES // per_block))
-        if self.wide.groups:  # whole strips
-            self.wave = -(-self.wave // self.wide.blocks) * self.wide.blocks
-        self.gate_flows = np.empty((len(nodes.gates), self.wave * self.width))
-        self.block_counts = np.zeros((self.wave, edges))
-        self.dense_block_counts = np.zeros((self.wave, dense))
-        gathered = len(nodes.cells.nodes) * self.wave * self.width
-        self.feed_bounds = shares(layout.feeds.gates.starts, self._parts(gathered))
-        self.row_parts = self._parts(gathered + (edges + dense) * self.wave * self.width)
 
     def _stage_bounds(self, stage: Ints) -> list[int]:
         """Share out a stage's tasks: the first cell of every share, and the end of the last."""
@@ -120,7 +78,7 @@ class LayoutExecutor:
         """Compute everything below the row nodes: leaf values, live nodes, values of all cells."""
         layout, encoded, weights = self.layout, self.layout.encoded, parameters.weights
         self.weights = weights
-        self.wide.start(parameters)
+        self.memory.wide.start(parameters)
         ratios = encoded.leaves.ratios(parameters, encoded.log_reference_tables)
         self.cell_matrices = weights[_both(layout.cell_dense.slots, layout.cell_dense.transposed)]
         self.row_matrices = weights[_both(layout.row_dense.slots, layout.row_dense.transposed)]
@@ -165,11 +123,11 @@ class LayoutExecutor:
 
     def log_likelihoods(self, found: Floats) -> None:
         """Write the log-likelihood of every row to `found`; NaN where the range was too small."""
-        self._rows(self._block_bounds(0, self.blocks), np.empty(0), False, found)
+        self._rows(self._block_bounds(0, self.memory.blocks), np.empty(0), False, found)
 
     def _block_bounds(self, first: int, last: int) -> list[int]:
         """Share out the blocks first … last-1, strip by strip; `first` is the first of a strip."""
-        strip = self.wide.blocks if self.wide.groups else 1
+        strip = self.memory.wide.blocks if self.memory.wide.groups else 1
         parts = even_bounds(-(-(last - first) // strip), self.row_parts)
         return [min(last, first + strip * part) for part in parts]
 
@@ -177,8 +135,8 @@ class LayoutExecutor:
         """Make one pass over the blocks within the bounds, which start at the first of a wave."""
 
         def work(worker: int, first: int, last: int) -> None:
-            for start in range(first, last, self.wide.blocks):
-                stop = min(start + self.wide.blocks, last)
+            for start in range(first, last, self.memory.wide.blocks):
+                stop = min(start + self.memory.wide.blocks, last)
                 self._strip(worker, start, stop, bounds[0], row_weights, flowing, found)
 
         self.team.run(bounds, work)
@@ -194,18 +152,19 @@ class LayoutExecutor:
         found: Floats,
     ) -> None:
         """Make one pass over the blocks first … last-1 of a wave that starts at block `base`."""
-        layout, wide = self.layout, self.wide
-        rows = slice(first * self.width, min(last * self.width, layout.rows))
+        layout, memory, wide = self.layout, self.memory, self.memory.wide
+        rows = memory.rows_of(first, last)
         least = wide.fill(worker, rows)
 
         def compute() -> None:
-            self.flags[first:last] = kernels.LOW if least < LOG_FLOOR else 0
+            memory.flags[first:last] = kernels.LOW if least < LOG_FLOOR else 0
             kernels.rows_pass(
-                first, last, self.width, layout.row_nodes, self.row_dense, self.places,
+                first, last, memory.width, layout.row_nodes, self.row_dense, memory.places,
                 layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.rows_alive,
-                self.values, layout.reference, row_weights, self.skipped, flowing, base,
-                self.row_values[worker], self.row_flows[worker], self.dense_flows[worker],
-                self.gate_flows, self.block_counts, self.dense_block_counts, self.flags, found,
+                self.values, layout.reference, row_weights, memory.skipped, flowing, base,
+                memory.values[worker], memory.flows[worker], memory.dense_flows[worker],
+                memory.gate_flows, memory.block_counts, memory.dense_block_counts, memory.flags,
+                found,
             )  # fmt: skip
 
         compute()
@@ -214,7 +173,7 @@ class LayoutExecutor:
             return
         if doubtful:  # again, without the flow of those rows
             judged = found[rows].copy()
-            self.skipped[rows] = np.isnan(judged)
+            memory.skipped[rows] = np.isnan(judged)
             compute()
             found[rows] = judged
         if wide.groups:
@@ -227,30 +186,32 @@ class LayoutExecutor:
 
         Return whether any row was set to NaN.
         """
-        flags = self.flags[first:last]
+        layout, memory = self.layout, self.memory
+        flags = memory.flags[first:last]
         flags |= self.cell_flags
         if not (flags & kernels.LOW).any():
             return False
-        layout = self.layout
-        rows = slice(first * self.width, min(last * self.width, layout.rows))
+        rows = memory.rows_of(first, last)
         own = found[rows]
         if self.bounds is not None:
             self._clear_flags(worker, rows, flags, own)
             if not (flags & kernels.LOW).any():
                 return False
-        above = self.above[rows]
+        above = memory.above[rows]
         above[:] = np.nan
-        # Flows of leaves are still needed; the others, which are not, make room.
-        wide = bool(self.wide.groups)
-        uppers = self.row_values[worker].copy() if wide else self.row_flows[worker]
+        # The flows of inner nodes are not needed any more, but those of leaves are.
+        flows, values = memory.flows[worker], memory.values[worker]
+        uppers = values.copy() if memory.wide.groups else flows
         upper_bounds.rows_upper_bound(
-            first, last, self.width, layout.row_nodes, self.row_dense, self.places,
-            layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.identity,
-            self.rows_alive, self.upper_values, layout.reference, self.flags, uppers, self.above,
+            first, last, memory.width, layout.row_nodes, self.row_dense, memory.places,
+            layout.cells.offsets, self.weights, self.row_matrices, layout.maps, memory.identity,
+            self.rows_alive, self.upper_values, layout.reference, memory.flags, uppers,
+            memory.above,
         )  # fmt: skip
         doubtful = above - own > upper_bounds.CLOSE * np.maximum(1.0, np.abs(own))
         own[doubtful] = np.nan
-        high = np.repeat(flags & kernels.HIGH, self.width)[: len(own)] != 0
+        # Rows beyond the ceiling were set to zero above, which says nothing about them.
+        high = np.repeat(flags & kernels.HIGH, memory.width)[: len(own)] != 0
         own[(above == -np.inf) & ~high] = -np.inf
         return bool(doubtful.any())
 
@@ -263,11 +224,11 @@ class LayoutExecutor:
         assert self.bounds is not None
         starts, table = self.bounds
         size = rows.stop - rows.start
-        least = self.wide.log_bounds(worker, size)
+        least = self.memory.wide.log_bounds(worker, size)
         kernels.add_by_code(rows.start, rows.stop, self.layout.encoded.codes, starts, table, least)
         least += self.log_loss
         exact = own - self.layout.reference[rows] > least
-        blocks = np.logical_and.reduceat(exact, np.arange(0, size, self.width))
+        blocks = np.logical_and.reduceat(exact, np.arange(0, size, self.memory.width))
         flags[blocks] &= ~kernels.LOW
 
     def cells_upper_bound(self) -> Floats:
@@ -296,29 +257,29 @@ class LayoutExecutor:
         columns to `tables`; flows of gates are fed to the cells. Rows whose log-likelihood is NaN
         in the end have no flow.
         """
-        layout = self.layout
+        layout, memory = self.layout, self.memory
         self.flows[:] = 0.0
-        self.skipped[:] = 0
+        memory.skipped[:] = 0
         # Nodes that are dead in this pass may have left counts in the last one.
-        for left in (self.block_counts, self.dense_block_counts, self.dense_counts):
+        for left in (memory.block_counts, memory.dense_block_counts, self.dense_counts):
             left[:] = 0.0
-        for base in range(0, self.blocks, self.wave):
-            end = min(base + self.wave, self.blocks)
+        for base in range(0, memory.blocks, memory.wave):
+            end = min(base + memory.wave, memory.blocks)
             self._rows(self._block_bounds(base, end), row_weights, True, found)
-            parts, dense_parts = self.block_counts, self.dense_block_counts
+            parts, dense_parts = memory.block_counts, memory.dense_block_counts
             kernels.add_counts(parts[: end - base], layout.row_nodes.children.slots, counts)
             kernels.add_counts(dense_parts[: end - base], layout.row_dense.slots, counts)
-            self._feed(base * self.width, min(end * self.width, layout.rows))
-            self.wide.add(tables)
+            self._feed(memory.rows_of(base, end))
+            memory.wide.add(tables)
 
-    def _feed(self, first_row: int, last_row: int) -> None:
+    def _feed(self, rows: slice) -> None:
         """Add a wave's flows to the cells."""
-        layout, size = self.layout, last_row - first_row
+        layout, memory, size = self.layout, self.memory, rows.stop - rows.start
 
         def work(_: int, first: int, last: int) -> None:
             kernels.feed_cells(
-                first, last, first_row, size, self.width, layout.feeds, layout.cells.offsets,
-                layout.maps, self.gate_flows, self.flows,
+                first, last, rows.start, size, memory.width, layout.feeds, layout.cells.offsets,
+                layout.maps, memory.gate_flows, self.flows,
             )  # fmt: skip
 
         self.team.run(self.feed_bounds, work)

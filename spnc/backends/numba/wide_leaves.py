@@ -9,7 +9,7 @@ flows into statistics. Strips depend on the circuit and the block only, not on t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class WideLeaves:
 
     def __init__(self, encoded: EncodedTable, block: int) -> None:
         self.encoded, self.groups = encoded, _groups(encoded)
-        ends = np.cumsum([0, *(len(group.nodes) for group in self.groups)]).tolist()
+        ends = list(accumulate((len(group.nodes) for group in self.groups), initial=0))
         self.places = [slice(a, b) for a, b in pairwise(ends)]
         self.logs = [encoded.log_reference_tables[group.column] for group in self.groups]
         fitting = min(MOST_STRIP_ROWS, STRIP_ENTRIES // max(1, ends[-1])) // block

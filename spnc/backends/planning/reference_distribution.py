@@ -48,8 +48,8 @@ class Histogram(NamedTuple):
         inner = distinct[firsts[1:] - 1] / 2 + distinct[firsts[1:]] / 2
         low, high = distinct[0], distinct[-1]
         margin = (high / 2 - low / 2) / len(distinct) if high > low else 0.5
-        bounds = np.concatenate([[low - margin], inner, [high + margin]])
         with np.errstate(over="ignore"):
+            bounds = np.concatenate([[low - margin], inner, [high + margin]])
             width = np.clip(np.diff(bounds), np.spacing(max(abs(low), abs(high))), WIDEST_BIN)
         totals = np.add.reduceat(counts, firsts)
         logs = np.log((totals + 1.0) / (totals.sum() + len(totals))) - np.log(width)
