@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,8 @@ from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Observer
 from spnc.common.progress_display import displayed
 from spnc.data.dataset import Dataset
+from spnc.data.frames import raw_from_python
+from spnc.data.sources import FROM_PYTHON
 from spnc.diagnostics import Diagnostic, InputError, Sink, counted, in_reading_order, read_source
 from spnc.graph.files import read_circuit
 from spnc.graph.interchange import from_networkx, from_node_link
@@ -32,7 +34,7 @@ from spnc.search.grid import search
 from spnc.search.journal import SearchFolder
 from spnc.spec.files import kind_of
 from spnc.spec.override import refuse
-from spnc.spec.read import read_recipe, recipe_from
+from spnc.spec.read import read_recipe, recipe_from, spec_source, with_table
 from spnc.spec.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ def check(
 ) -> list[Diagnostic]:
     """Return all problems of a spec, a circuit or a model; an empty list if there are none.
 
-    `thing` is the path of any file spnc knows, a networkx graph, or a node-link mapping.
+    `thing` is the path of any file spnc knows, a spec as a dict, a networkx graph, or a node-link
+    mapping.
     `allow_plugins` permits importing the Python files that a spec names under `plugins`.
     """
     sink = Sink()
@@ -108,9 +111,10 @@ def compile(
 
 
 def train(
-    spec: str | Path,
+    spec: str | Path | Mapping[str, Any],
     settings: Sequence[str] | str = (),
     *,
+    data: Any = None,
     out: str | Path | bool = False,
     resume: bool = False,
     overwrite: bool = False,
@@ -121,6 +125,10 @@ def train(
 
     Of a spec with `search`, return the best on the validation rows; it has all the `tries`.
 
+    `spec` is the path of a file, or a dict with the same keys. `data` is a data frame, a dict of
+    columns or an array, in place of the rows that the spec names; its other options about data
+    apply.
+
     `settings` are overrides such as `"optimizer.max_iterations=50"`. With `out`, the run is written
     to that folder as `spnc train` writes it (True: `runs/NAME`); Ctrl-C then saves a checkpoint and
     raises `Interrupted`, and `resume=True` continues from it. `overwrite` replaces an earlier run.
@@ -129,7 +137,7 @@ def train(
     """
     sink = Sink()
     given = as_settings(settings)
-    recipe = sink.require(read_recipe(Path(spec), sink, given, allow_plugins=allow_plugins))
+    recipe = sink.require(_recipe(spec, sink, given, data, allow_plugins=allow_plugins))
     run = _open_run(recipe, out, sink, resume=resume, overwrite=overwrite)
     with displayed(progress) as observer:
         if recipe.space is None:
@@ -143,8 +151,31 @@ def train(
     return _finished(trained, sink, run)
 
 
+def _recipe(
+    spec: str | Path | Mapping[str, Any],
+    sink: Sink,
+    settings: list[str],
+    data: Any,
+    *,
+    allow_plugins: bool,
+) -> Recipe | None:
+    """Return the recipe of a file or a dict, with the table that was given in Python, if any."""
+    table = raw_from_python(data, sink) if data is not None else None
+    read: Callable[..., Recipe | None] = read_recipe
+    where: Any = spec
+    if isinstance(spec, Mapping):
+        read, where = recipe_from, spec_source(spec, sink)
+        if where is None:
+            return None
+    else:
+        where = Path(spec)
+    given = table is not None
+    recipe = read(where, sink, settings, allow_plugins=allow_plugins, data_given=given)
+    return recipe if recipe is None or table is None else with_table(recipe, table)
+
+
 def train_auto(
-    table: str | Path,
+    table: Any,
     budget: str | float = DEFAULT,
     settings: Sequence[str] | str = (),
     *,
@@ -156,7 +187,8 @@ def train_auto(
 ) -> Trained:
     """Return the best model of a table that was found within a time budget. Raises `InputError`.
 
-    `table` is what `data.source` takes, `budget` seconds or a text such as `"10min"`, counted from
+    `table` is what `data.source` takes, or a data frame, a dict of columns or an array. `budget` is
+    seconds or a text such as `"10min"`, counted from
     `began` (on `time.monotonic`; None: now); `settings` are overrides such as `"seed=3"`. The
     result has all the `tries`, and its `recipe` makes the same model again. The other arguments are
     those of `train`.
@@ -165,14 +197,19 @@ def train_auto(
     budget_text = budget if isinstance(budget, str) else f"{budget:f}"
     given = as_settings(settings)
     seconds = read_budget(budget_text, sink)
-    start = sink.require(read_start(str(table), given, sink))
+    named = isinstance(table, str | Path)
+    rows = None if named else raw_from_python(table, sink)
+    name = str(table) if named else FROM_PYTHON
+    start = sink.require(read_start(name, given, sink))
+    if rows is not None:
+        start = replace(start, recipe=with_table(start.recipe, rows))
     limit = Budget(sink.require(seconds), began=began)
     run = _open_run(start.recipe, out, sink, resume=resume, overwrite=overwrite)
     with displayed(progress) as observer:
         if run is None:
             trained = auto(start, limit, sink, observer)
         else:
-            words = ["--auto", str(table), "--budget", budget_text]
+            words = ["--auto", name, "--budget", budget_text]
             words += [word for setting in given for word in ("--set", setting)]
             journal = SearchFolder(run, words, limit.used, partial(comment, start))
             with journal.saving_on_interruption():
@@ -212,6 +249,11 @@ def read_thing(
     settings = as_settings(settings)
     if isinstance(thing, str | Path):
         found = _read_file(Path(thing), sink, settings, allow_plugins=allow_plugins)
+    elif isinstance(thing, Mapping) and "forest" in thing:
+        source = spec_source(thing, sink)
+        found = None
+        if source is not None:
+            found = recipe_from(source, sink, settings, allow_plugins=allow_plugins)
     elif isinstance(thing, Mapping):
         found = from_node_link(thing, sink)
     else:

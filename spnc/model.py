@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from spnc import passes
 from spnc.backends import Backend, Engine
@@ -20,8 +20,11 @@ from spnc.common.rng import random_stream
 from spnc.common.views import model_html, model_text
 from spnc.data.columns import Column
 from spnc.data.dataset import UNSPLIT, Table
+from spnc.data.frames import raw_from_python
+from spnc.data.load import load_table
 from spnc.data.pairs import mutual_information
 from spnc.data.stream import stream_table
+from spnc.data.table_rules import TableRules
 from spnc.diagnostics import Sink, counted, did_you_mean, listed
 from spnc.graph.nodes import Graph
 from spnc.program.lift import lift
@@ -64,20 +67,52 @@ class Model:
         return self.program.columns
 
     @property
+    def rules(self) -> TableRules:
+        """How tables are matched with the columns: names, row weights, unseen categories."""
+        return TableRules.from_json(self.provenance.get("table"))
+
+    @property
     def engine(self) -> Engine:
         """The program opened on the model's backend."""
         if self._engine is None:
             self._engine = self.backend.open(self.program)
         return self._engine
 
-    def log_likelihood(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Return log p(row) for `values[row, column]`; NaN cells are marginalised.
+    def log_likelihood(self, data: Any) -> NDArray[np.float64]:
+        """Return log p(row) for the rows of a data frame, a dict of columns or an array.
 
-        An impossible row has -inf. Raises `InputError` for values that no column can have.
+        Columns with names are matched by name, in any order; an absent one is missing in every
+        row. Arrays have the columns in the model's order, texts as their codes. Missing cells are
+        marginalised. An impossible row has -inf. Raises `InputError` for unknown columns, and for
+        values that no column can have.
         """
-        return np.concatenate(
-            [np.empty(0), *map(self._log_likelihood, Table(self._checked(values)).pieces())]
-        )
+        pieces = self.table_of(data).pieces()
+        return np.concatenate([np.empty(0), *map(self._log_likelihood, pieces)])
+
+    def table_of(self, data: Any) -> Table:
+        """Return a data frame, a dict of columns or an array as a table of the model's columns.
+
+        Raises `InputError`.
+        """
+        if isinstance(data, Rows) and data.columns == self.columns:
+            return Table(data.values)
+        sink = Sink()
+        raw = raw_from_python(data, sink)
+        sink.stop()
+        assert raw is not None
+        if raw.names is None and raw.width not in (len(self.columns), len(self.rules.names)):
+            shape = (raw.rows, raw.width)
+            wanted = counted(len(self.columns), "column")
+            sink.error(
+                "E505",
+                f"the values have the shape {shape}, the model has {wanted}",
+                help="give one row per case and one column per variable: "
+                + listed([c.name for c in self.columns]),
+            )
+            sink.stop()
+        columns = self.columns if raw.names is not None else tuple(map(_by_code, self.columns))
+        found = load_table(raw, sink, columns=columns, rules=self.rules)
+        return sink.require(found).splits[UNSPLIT]
 
     def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
         """Return log p of the rows of a valid table; equal rows are computed once."""
@@ -87,14 +122,14 @@ class Model:
 
     def evaluate(
         self,
-        source: str | Path | ArrayLike,
+        source: Any,
         *,
         split: str | None = None,
         progress: Progress | None = None,
     ) -> dict[str, Score]:
         """Return the score of every split of a data source: `scores["test"].average`.
 
-        `source` is what `spnc eval` takes, a file or a dataset's name, or an array as for
+        `source` is what `spnc eval` takes, a file or a dataset's name, or a table as for
         `log_likelihood`; without splits of its own it is the split "all". With `split`, only that
         one is scored. Files are read piece by piece. Raises `InputError`.
         """
@@ -103,11 +138,13 @@ class Model:
         pieces: Iterable[tuple[str, Table]]
         if isinstance(source, str | Path):
             what = f"`{source}`"
-            pieces = stream_table(str(source), sink, columns=self.columns, progress=progress)
+            pieces = stream_table(
+                str(source), sink, columns=self.columns, rules=self.rules, progress=progress
+            )
         else:
-            what = "an array"
-            rows = Table(self._checked(source))
-            pieces = ((UNSPLIT, piece) for piece in (Table(rows.values[:0]), *rows.pieces()))
+            what = "the given data"
+            rows = self.table_of(source)
+            pieces = ((UNSPLIT, piece) for piece in (rows.take(slice(0)), *rows.pieces()))
         seen = set()
         for name, piece in pieces:
             seen.add(name)
@@ -157,56 +194,11 @@ class Model:
         """Write the model file; an existing one is replaced only by a complete one."""
         write_bytes(Path(path), to_bytes(self))
 
-    def _checked(self, values: ArrayLike) -> NDArray[np.float64]:
-        sink = Sink()
-        try:
-            array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            sink.error("E505", "the values are not numbers", help="NaN stands for a missing value")
-            sink.stop()
-            raise
-        if array.ndim == 1:
-            array = array[None, :]
-        if array.ndim != 2 or array.shape[1] != len(self.columns):
-            wanted = counted(len(self.columns), "column")
-            sink.error(
-                "E505",
-                f"the values have the shape {array.shape}, the model has {wanted}",
-                help="give one row per case and one column per variable: "
-                + listed([c.name for c in self.columns]),
-            )
-            sink.stop()
-        for i, column in enumerate(self.columns):
-            cells = array[:, i]
-            good = np.isnan(cells) | _possible(column, cells)
-            if not good.all():
-                row = int(np.argmin(good))
-                bad = counted(int((~good).sum()), "value")
-                sink.error(
-                    "E308",
-                    f"column `{column.name}` has {bad} that it cannot have",
-                    notes=[f"the first is {cells[row]:g}, in row {row}"],
-                    help=f"it is {column}: {_allowed(column)}, or NaN where missing",
-                )
-        sink.stop()
-        return array
 
-
-def _possible(column: Column, cells: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which values a column can have, leaving missing ones aside."""
-    if column.kind in ("real", "date"):
-        return np.isfinite(cells)
-    most = column.states - 1 if column.is_finite else np.finfo(np.float64).max
-    found: NDArray[np.bool_] = (cells >= 0) & (cells <= most) & (np.floor(cells) == cells)
-    return found
-
-
-def _allowed(column: Column) -> str:
-    """Return in words which numbers a column can have."""
-    if not column.is_finite:
-        return "whole numbers from 0" if column.kind == "count" else "finite numbers"
-    codes = f"0 to {column.states - 1}"
-    return codes if column.labels is None else f"the codes {codes} of {column_text(column)}"
+def _by_code(column: Column) -> Column:
+    """Return a column as arrays of numbers hold it: texts by their codes."""
+    texts = all(isinstance(label, str) for label in column.labels or (0,))
+    return replace(column, labels=None) if texts else column
 
 
 def to_bytes(model: Model) -> bytes:

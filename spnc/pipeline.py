@@ -333,10 +333,12 @@ def _known_scores(fitted: FitResult, tables: Mapping[str, Table]) -> dict[str, S
 
 
 def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Model:
+    rules = compiled.dataset.rules.as_json()
     provenance = {
         "recipe": recipe_text(compiled.recipe),
         "data": compiled.dataset.digest,
         "versions": versions(),
+        **({"table": rules} if rules else {}),
         **plugin_record(
             used_plugins([compiled.recipe], [t.distribution for t in compiled.program.leaves])
         ),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spnc.data.dataset import SPLITS, UNSPLIT
 from spnc.data.file_report import FileReport
-from spnc.data.raw_table import RawTable
+from spnc.data.raw_table import RawTable, number_columns
 from spnc.diagnostics import listed
 
 _NPY_MAGIC = b"\x93NUMPY"
@@ -82,10 +82,7 @@ def _table(data: bytes, name: str | None, report: FileReport) -> RawTable | None
     if len(array) == 0:
         report.error("E306", f"{called} has no rows")
         return None
-    # A float wider than 64 bits may overflow to infinity, which is reported later (E316).
-    with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(array, dtype=np.float64)
-    return RawTable(report.file, values, array=name)
+    return RawTable(report.file, number_columns(array), array=name)
 
 
 def _array(data: bytes, called: str, report: FileReport) -> NDArray[Any] | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spnc.data.asia import ASIA_COLUMNS, asia_entropy, asia_log_probability, asia_rows
 from spnc.data.dataset import UNSPLIT
-from spnc.data.raw_table import RawTable
+from spnc.data.raw_table import RawTable, number_columns
 from spnc.diagnostics import Sink, Span, nearest
 
 __all__ = [
@@ -69,7 +69,7 @@ def read_builtin(name: str, sink: Sink, *, span: Span | None = None) -> dict[str
     """Return the rows of a built-in dataset, not split; None after reporting an unknown name."""
     found = BUILTINS.get(name)
     if found is not None:
-        return {UNSPLIT: RawTable(f"builtin:{name}", found.rows(), found.columns)}
+        return {UNSPLIT: RawTable(f"builtin:{name}", number_columns(found.rows()), found.columns)}
     hint = f"built-in datasets: {', '.join(f'`builtin:{known}`' for known in sorted(BUILTINS))}"
     near = nearest(name, BUILTINS, NAME_SIMILARITY)
     if near is not None:

@@ -1,194 +1,242 @@
-"""From raw tables to columns: infer the kind of each column, and check that all values fit."""
+"""Which kind a column is: one rule, in one place.
+
+    booleans                                    binary
+    at most two values, whatever they are       binary
+    whole numbers with few values               categorical
+    other whole numbers from 0 on               count
+    other numbers                               real
+    dates and times, also as ISO 8601 texts     date
+    other texts                                 categorical
+
+Texts that are all numbers are numbers. Of whole numbers, few are `FEW`, or up to `MOST_CODES` with
+`ROWS_PER_CODE` rows each on average. A column is left out, with a warning, if it has no values or
+a single one (other than 0 or 1), if it identifies rows, or if it has more than `MOST_LABELS` texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spnc.data.columns import Column
-from spnc.data.file_report import FileReport
-from spnc.data.raw_table import RawTable
-from spnc.diagnostics import Sink, Span, counted, listed
+from spnc.data.columns import ColumnKind, Label
+from spnc.data.encoding import DAY, TABLE_RANGE, cell_text, iso_text
+from spnc.data.raw_table import Mask, RawColumn, RawKind, joined, text_column
+from spnc.data.text_values import BOOLEANS, DATES, NUMBERS, converted, meant, whole_numbers
 
-MAX_STATE = 255
-_NAMED = 100  # columns named in a warning; more would fill the screen
-_SAME = "the columns must be the same, in the same order"
+FEW = 5  # values of whole numbers that are categories in a table of any size
+MOST_CODES = 32  # values of whole numbers that can be categories in a large table
+ROWS_PER_CODE = 10  # that make more than `FEW` values categories
+MOST_LABELS = 256  # texts of a categorical column
+NEARLY_ALL = 0.9  # of the texts, that must be numbers or dates for the column to be one of them
+ID_ROWS = 10  # from which a column can identify rows
+ROWS_PER_LABEL = 2  # texts with fewer rows on average identify rows
+_ID_NAMES = ("id", "index", "key", "uuid", "guid", "rowid", "row", "rownames", "unnamed: 0")
+_PEEKED = 4096  # cells that show that a column has many values
+
+Omission = Literal["empty", "constant", "id", "labels", "nested"]
 
 
-def typed_columns(
-    tables: Mapping[str, RawTable], sink: Sink, columns: Sequence[Column] | None = None
-) -> tuple[Column, ...] | None:
-    """Return the columns of the tables; None if a problem was reported, here or while reading.
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What a column is: a kind, or why it is left out.
 
-    Without `columns`, the kinds are inferred from all tables together: binary if every value is
-    0 or 1, otherwise categorical. With `columns`, those of a model, the tables must match them.
+    `parts` are its cells by table, converted where texts stand for something else; `odd` marks
+    cells, by table, that are not what nearly all others are, and are missing in `parts`. `labels`
+    are the values of a binary or categorical column.
     """
-    agree = _same_as_first(tables, sink) if columns is None else _same_as(columns, tables, sink)
-    fit = True
-    for table in tables.values():
-        known = columns if columns is not None and len(columns) == table.width else None
-        fit = _values_fit(table, known, sink) and fit
-    if not (agree and fit and all(table.sound for table in tables.values())):
-        return None
-    return tuple(columns) if columns is not None else _inferred(tables)
+
+    kind: ColumnKind | None
+    parts: list[RawColumn]
+    labels: tuple[Label, ...] = ()
+    omission: Omission | None = None
+    odd: list[Mask] | None = None
+    distinct: int = 0  # texts of a column that is left out for having many
 
 
-def _inferred(tables: Mapping[str, RawTable]) -> tuple[Column, ...]:
-    """Return binary or categorical columns, as the values of all tables together require."""
-    names = next((t.names for t in tables.values() if t.names), None)
-    if names is None:
-        names = next(iter(tables.values())).column_names
-    # fmax ignores NaN; a column without any value counts as binary.
-    largest = np.fmax.reduce([np.fmax.reduce(t.values, axis=0) for t in tables.values()], axis=0)
-    largest = np.where(np.isnan(largest), 1, largest).astype(np.int64)
-    return tuple(
-        Column(name) if top <= 1 else Column(name, "categorical", int(top) + 1)
-        for name, top in zip(names, largest, strict=True)
-    )
+def few_values(rows: int) -> int:
+    """Return how many values of whole numbers are categories, in a table of so many rows."""
+    return min(MOST_CODES, max(FEW, rows // ROWS_PER_CODE))
 
 
-def _same_as_first(tables: Mapping[str, RawTable], sink: Sink) -> bool:
-    """Whether all splits have the columns of the first; report each split that has not."""
-    (first, base), *others = tables.items()
-    named, names = first, base.names
-    agree = True
-    for split, table in others:
-        notes = _difference(table, base.width, names, f"the {named} split")
-        if notes:
-            agree = False
-            message = f"the {split} split does not have the columns of the {named} split"
-            sink.error("E307", message, notes=notes, help=_SAME, where=table.file)
-        elif names is None and table.names is not None:
-            named, names = split, table.names
-    return agree
+def judge(name: str, parts: Sequence[RawColumn]) -> Verdict:
+    """Return what a column is, from its cleaned cells in all tables together."""
+    parts = settled(parts)
+    kind = kind_of(parts)
+    if kind is None:
+        return Verdict(None, parts, omission="empty")
+    if kind == "other":
+        return Verdict(None, parts, omission="nested")
+    if kind == "texts":
+        return _judge_texts(name, parts)
+    if kind == "booleans":
+        return Verdict("binary", parts, (False, True))
+    if kind == "dates":
+        return _judge_dates(parts)
+    return _judge_numbers(name, parts)
 
 
-def _same_as(columns: Sequence[Column], tables: Mapping[str, RawTable], sink: Sink) -> bool:
-    """Whether all tables have the columns of a model; report each table that has not."""
-    names = tuple(c.name for c in columns)
-    agree = True
-    for table in tables.values():
-        notes = _difference(table, len(columns), names, "the model")
-        if notes:
-            agree = False
-            message = "the data does not have the columns of the model"
-            sink.error("E307", message, notes=notes, help=_SAME, where=table.file)
-    return agree
+def kind_of(parts: Sequence[RawColumn]) -> RawKind | None:
+    """Return the kind of settled parts; None if no part has a value."""
+    return next((p.kind for p in parts if not p.is_empty), None)
 
 
-def _difference(
-    table: RawTable, width: int, names: tuple[str, ...] | None, whose: str
-) -> list[str]:
-    """Return how the table's columns differ from the expected ones; an empty list if they agree."""
-    notes = []
-    if table.width != width:
-        notes.append(f"{counted(table.width, 'column')} here, {width:,} in {whose}")
-    if table.names is None or names is None or table.names == names:
-        return notes
-    absent = [f"`{n}`" for n in names if n not in set(table.names)]
-    extra = [f"`{n}`" for n in table.names if n not in set(names)]
-    if absent:
-        notes.append(f"only in {whose}: {listed(absent)}")
-    if extra:
-        notes.append(f"only here: {listed(extra)}")
-    if not notes:
-        at = next(
-            i for i, pair in enumerate(zip(table.names, names, strict=True)) if len({*pair}) > 1
-        )
-        notes.append(
-            f"the same names in another order: column {at + 1} is `{table.names[at]}` here, "
-            f"`{names[at]}` in {whose}"
-        )
-    return notes
+def settled(parts: Sequence[RawColumn]) -> list[RawColumn]:
+    """Return the parts as one kind; texts that are all numbers, booleans or dates as these."""
+    parts = list(parts)
+    kinds = {p.kind for p in parts if not p.is_empty}
+    if "texts" in kinds:
+        for meaning in (BOOLEANS, NUMBERS, DATES):
+            texts = [p for p in parts if p.kind == "texts"]
+            if not any(np.isnan(meant(p, meaning)).any() for p in texts):
+                parts = [converted(p, meaning)[0] if p.kind == "texts" else p for p in parts]
+                kinds = {p.kind for p in parts if not p.is_empty}
+                break
+    if kinds == {"numbers", "booleans"}:
+        return [replace(p, kind="numbers") for p in parts]
+    return [as_texts(p) for p in parts] if len(kinds - {"other"}) > 1 else parts
 
 
-def _values_fit(table: RawTable, known: Sequence[Column] | None, sink: Sink) -> bool:
-    """Whether all values are states; report infinite and other unfit values column by column."""
-    values = table.values
-    top = (
-        np.full(table.width, MAX_STATE)
-        if known is None
-        else np.array([c.states for c in known]) - 1
-    )
-    with np.errstate(invalid="ignore"):
-        fits = ((values >= 0) & (values <= top) & (values == np.floor(values))) | np.isnan(values)
-    if fits.all():
-        return True
-    names = tuple(c.name for c in known) if known is not None else table.column_names
-    with FileReport(sink, table.file) as report:
-        for column in np.flatnonzero(~fits.all(axis=0)).tolist():
-            cells = values[:, column]
-            infinite = np.isinf(cells)
-            if infinite.any():
-                _report_infinite(table, names[column], np.flatnonzero(infinite), report)
-            bad = np.flatnonzero(~fits[:, column] & ~infinite)
-            if len(bad):
-                states = None if known is None else known[column].states
-                _report_misfit(table, names[column], bad, cells, states, report)
-    return False
+def values_of(parts: Sequence[RawColumn]) -> tuple[Label, ...]:
+    """Return the values of settled parts as labels: sorted, whole numbers as such."""
+    kind = kind_of(parts)
+    present = [p for p in parts if not p.is_empty]
+    if kind is None or kind == "other":
+        return ()
+    if kind == "booleans":
+        return (False, True)
+    if kind == "texts":
+        return tuple(sorted(joined(present).text_list()))
+    seen: set[Any] = set()
+    for part in present:
+        seen.update(_distinct(part.cells[~part.absent]))
+    if kind == "dates":
+        return tuple(iso_text(v) for v in sorted(seen))
+    return _labels(sorted(seen))
 
 
-def _report_infinite(
-    table: RawTable, name: str, rows: NDArray[np.intp], report: FileReport
-) -> None:
-    first = int(rows[0])
-    message = f"column `{name}` holds an infinite value{table.row_text(first)}"
-    hint = "leave the cell empty if the value is unknown"
-    report.error("E316", message, line=table.line_of(first), notes=_others(rows), help=hint)
+def as_texts(column: RawColumn) -> RawColumn:
+    """Return the column as texts, whatever it was."""
+    if column.kind == "texts":
+        return column
+    absent = column.absent.tolist()
+    cells = [None if a else cell_text(column, i).strip("`") for i, a in enumerate(absent)]
+    return text_column(cells)
 
 
-def _report_misfit(
-    table: RawTable,
-    name: str,
-    rows: NDArray[np.intp],
-    cells: NDArray[np.float64],
-    states: int | None,
-    report: FileReport,
-) -> None:
-    first = int(rows[0])
-    value = float(cells[first])
-    if states is not None:
-        reason = f"outside the model's states 0 to {states - 1}"
-        hint = "correct the value, or leave the cell empty if it is unknown"
-    elif value < 0:
-        reason = "a negative number, which no leaf distribution covers"
-        hint = "number the states of a column from 0"
-    elif value != np.floor(value):
-        reason = "a fractional number, which no leaf distribution covers"
-        hint = "divide the column into ranges, numbered from 0"
-    else:
-        reason = f"above {MAX_STATE}, the largest state that a leaf distribution covers"
-        hint = "group the values of the column into fewer states, numbered from 0"
-    message = f"column `{name}` holds {value:.12g}, {reason}{table.row_text(first)}"
-    report.error("E308", message, line=table.line_of(first), notes=_others(rows), help=hint)
+# ---- texts -----------------------------------------------------------------------------------
 
 
-def _others(rows: NDArray[np.intp]) -> tuple[str, ...]:
-    more = len(rows) - 1
-    return (f"and {counted(more, 'more such cell')} in this column",) if more else ()
+def _judge_texts(name: str, parts: list[RawColumn]) -> Verdict:
+    whole = joined([p for p in parts if not p.is_empty])
+    rows = int((~whole.absent).sum())
+    cells = np.bincount(whole.cells[~whole.absent], minlength=len(whole.texts))
+    for meaning in (NUMBERS, DATES):
+        values = meant(whole, meaning)
+        good = ~np.isnan(values)
+        spread = len(np.unique(values[good])) > few_values(rows)
+        if spread and cells[good].sum() >= NEARLY_ALL * rows:
+            pairs = [
+                converted(p, meaning) if p.kind == "texts" else (p, p.absent & False) for p in parts
+            ]
+            verdict = judge(name, [column for column, _ in pairs])
+            return replace(verdict, odd=[odd for _, odd in pairs])
+    words = whole.text_list()
+    if len(words) > MOST_LABELS:
+        return Verdict(None, parts, omission="labels", distinct=len(words))
+    if rows >= ID_ROWS and len(words) * ROWS_PER_LABEL > rows:
+        return Verdict(None, parts, omission="id", distinct=len(words))
+    return _states(parts, tuple(sorted(words)))
 
 
-def warn_of_uninformative_columns(
-    values: NDArray[np.float64],
-    columns: Sequence[Column],
-    sink: Sink,
-    *,
-    span: Span | None = None,
-    where: str | None = None,
-) -> None:
-    """Warn of columns that have the same value in every row (W301) or no value at all (W302)."""
-    low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
-    empty = np.flatnonzero(np.isnan(low)).tolist()
-    if empty:
-        names = listed([f"`{columns[i].name}`" for i in empty], _NAMED)
-        message = f"{counted(len(empty), 'column')} without any value: {names}"
-        hint = "nothing can be learned about such a column; consider leaving it out"
-        sink.warning("W302", message, span, help=hint, where=where)
-    constant = np.flatnonzero(low == high).tolist()
-    if len(values) > 1 and constant:
-        names = listed([f"`{columns[i].name}` (always {low[i]:g})" for i in constant], _NAMED)
-        message = f"{counted(len(constant), 'column')} with one value only: {names}"
-        hint = "a constant column says nothing about the others; consider leaving it out"
-        sink.warning("W301", message, span, help=hint, where=where)
+def _states(parts: list[RawColumn], labels: tuple[Label, ...]) -> Verdict:
+    if len(labels) == 1:
+        return Verdict(None, parts, labels, omission="constant")
+    return Verdict("binary" if len(labels) == 2 else "categorical", parts, labels)
+
+
+# ---- numbers and dates -----------------------------------------------------------------------
+
+
+def _judge_numbers(name: str, parts: list[RawColumn]) -> Verdict:
+    rows = sum(p.rows for p in parts)  # missing cells do not make codes into counts
+    if any(np.isinf(p.cells).any() for p in parts if p.cells.dtype.kind == "f"):
+        return Verdict("real", parts)  # the infinite values are reported
+    wholes = [whole_numbers(p) for p in parts]
+    if any(whole is None for whole in wholes):
+        two = _at_most(parts, 2)
+        return Verdict("real", parts) if two is None else _states(parts, _labels(two))
+    parts = [whole for whole in wholes if whole is not None]
+    values = _at_most(parts, few_values(rows))
+    if values is not None:
+        if set(values) <= {0, 1}:
+            return Verdict("binary", parts, (0, 1))
+        return _states(parts, _labels(values))
+    low, high = _range(parts)
+    if _identifies(name, parts, low, high):
+        return Verdict(None, parts, omission="id")
+    return Verdict("count" if low >= 0 else "real", parts)
+
+
+def _judge_dates(parts: list[RawColumn]) -> Verdict:
+    values = _at_most(parts, 1)
+    if values is not None:
+        return Verdict(None, parts, omission="constant")
+    return Verdict("date", parts)
+
+
+def date_unit(parts: Sequence[RawColumn]) -> str:
+    """Return "days" if all dates are midnights, else "seconds"."""
+    for part in parts:
+        cells = part.cells[~part.absent]
+        if part.kind == "dates" and (cells % DAY != 0).any():
+            return "seconds"
+    return "days"
+
+
+def _labels(values: Sequence[float]) -> tuple[Label, ...]:
+    return tuple(int(v) if float(v).is_integer() else float(v) for v in values)
+
+
+def _at_most(parts: Sequence[RawColumn], limit: int) -> list[Any] | None:
+    """Return the distinct numbers of all parts, sorted, if they are at most so many."""
+    seen: set[Any] = set()
+    for part in parts:
+        for cells in (part.cells[:_PEEKED], part.cells):
+            absent = part.absent[: len(cells)]
+            cells = cells[~absent] if absent.any() else cells
+            seen.update(_distinct(cells))
+            if len(seen) > limit:
+                return None
+    return sorted(seen)
+
+
+def _distinct(cells: Any) -> list[Any]:
+    if not len(cells):
+        return []
+    if cells.dtype.kind in "iu":
+        low, high = int(cells.min()), int(cells.max())
+        if high - low < TABLE_RANGE:
+            seen = np.zeros(high - low + 1, dtype=np.bool_)
+            seen[cells if low == 0 else cells.astype(np.int64) - low] = True
+            return [int(i) + low for i in np.flatnonzero(seen)]
+    found: list[Any] = np.unique(cells).tolist()
+    return found
+
+
+def _range(parts: Sequence[RawColumn]) -> tuple[int, int]:
+    present = [p.cells[~p.absent] for p in parts if not p.is_empty]
+    return min(int(c.min()) for c in present), max(int(c.max()) for c in present)
+
+
+def _identifies(name: str, parts: Sequence[RawColumn], low: int, high: int) -> bool:
+    """Whether distinct whole numbers number the rows: 0 or 1 on without gaps, or named an id."""
+    rows = sum(int((~p.absent).sum()) for p in parts)
+    plain = name.lower()
+    named = plain in _ID_NAMES or plain.endswith(("_id", " id", ".id")) or name.endswith("Id")
+    if rows < ID_ROWS or not (named or (low in (0, 1) and high - low + 1 == rows)):
+        return False
+    cells = np.concatenate([p.cells[~p.absent].astype(np.int64) for p in parts])
+    return len(np.unique(cells)) == rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
 from spnc.data.distinct import distinct_rows, ranked
+from spnc.data.table_rules import AS_MODELLED, TableRules
 
 SPLITS = ("train", "valid", "test")
 UNSPLIT = "all"  # the name of a table that is not split
@@ -22,9 +23,14 @@ PIECE_CELLS = 1 << 21  # 16 MiB of doubles: work on a piece needs little memory
 Cells = NDArray[Any]
 
 
+def code_type(states: int) -> type[np.unsignedinteger[Any]]:
+    """Return the smallest type with room for this number of codes and for a missing cell."""
+    return next(t for t in (np.uint8, np.uint16, np.uint32) if states <= np.iinfo(t).max)
+
+
 def packed(values: Floats, states: int) -> Cells:
     """Return a column's codes, NaN where missing, in the smallest type that has room for them."""
-    kind = next(t for t in (np.uint8, np.uint16, np.uint32) if states <= np.iinfo(t).max)
+    kind = code_type(states)
     missing = np.isnan(values)
     if missing.any():
         values = np.where(missing, np.iinfo(kind).max, values)
@@ -71,6 +77,38 @@ class Table:
             own = [i for i, cells in enumerate(columns) if cells.dtype == kind]
             blocks.append(Block(np.array(own, dtype=np.intp), np.stack([columns[i] for i in own])))
         return cls.of_blocks(blocks, weights)
+
+    @classmethod
+    def of_parts(
+        cls,
+        columns: list[Cells],
+        weights: Floats | None,
+        parts: Sequence[NDArray[np.int64] | slice],
+    ) -> list[Table]:
+        """Return the tables with some rows of these columns each, and empty the list of columns.
+
+        A column's memory is freed once it has been copied, so that there are never two copies of
+        the whole.
+        """
+        kinds = list(dict.fromkeys(cells.dtype for cells in columns))
+        own = [[i for i, cells in enumerate(columns) if cells.dtype == kind] for kind in kinds]
+        rows = len(columns[0])
+        sizes = [len(range(*p.indices(rows))) if isinstance(p, slice) else len(p) for p in parts]
+        stores = [
+            [np.empty((len(o), size), kind) for o, kind in zip(own, kinds, strict=True)]
+            for size in sizes
+        ]
+        for number, positions in enumerate(own):
+            for place, i in enumerate(positions):
+                cells, columns[i] = columns[i], columns[i][:0]
+                for store, part in zip(stores, parts, strict=True):
+                    store[number][place] = cells[part]
+        columns.clear()
+        found = []
+        for store, part in zip(stores, parts, strict=True):
+            blocks = [Block(np.array(o, np.intp), c) for o, c in zip(own, store, strict=True)]
+            found.append(cls.of_blocks(blocks, None if weights is None else weights[part]))
+        return found
 
     @classmethod
     def of_blocks(cls, blocks: Sequence[Block], weights: Floats | None = None) -> Table:
@@ -187,6 +225,8 @@ class Dataset:
     columns: tuple[Column, ...]
     splits: Mapping[str, Table]
     cut: bool = False  # whether one table was shuffled and split by fractions
+    rules: TableRules = AS_MODELLED  # how later data is matched with the columns
+    left_out: Mapping[str, str] = field(default_factory=dict)  # columns that are not modelled, why
 
     @property
     def train(self) -> Table:
@@ -210,6 +250,8 @@ class Dataset:
         sha = hashlib.sha256()
         for column in self.columns:
             sha.update(f"{column.name}\0{column}\n".encode())
+            if column.labels is not None or column.unit:
+                sha.update(f"{column.labels!r}\0{column.unit}\n".encode())
         for name, table in self.splits.items():
             sha.update(f"{name} {(table.rows, table.width)}\n".encode())
             for piece in table.pieces():

@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from io import BufferedReader, BytesIO, FileIO
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from spnc.common.observer import Progress
 from spnc.data.array_files import parse_npy, parse_npz
+from spnc.data.arrow_files import parse_arrow, parse_json, parse_parquet
+from spnc.data.compression import (
+    COMPRESSIONS,
+    CompressionError,
+    compression_of,
+    decompressing,
+    member_name,
+    suffix_of,
+)
 from spnc.data.dataset import UNSPLIT
 from spnc.data.file_report import FileReport
 from spnc.data.options import MISSING, Header
 from spnc.data.raw_table import RawTable
-from spnc.data.text_tables import parse_text
+from spnc.data.text_tables import Opener, read_text
 from spnc.diagnostics import Sink, Span, nearest
 
+STANDARD_INPUT = "-"
 # The delimiter of each text type; None: found from the first lines.
 TEXT_TYPES: dict[str, str | None] = {".csv": None, ".tsv": "\t", ".data": None, ".txt": None}
-ARRAY_TYPES = {".npy": parse_npy, ".npz": parse_npz}
-SUPPORTED = (*TEXT_TYPES, *ARRAY_TYPES)
-_CHUNK_BYTES = 1 << 20  # read between two reports of progress
+Reader = Callable[[bytes, FileReport], dict[str, RawTable] | None]
+WHOLE_TYPES: dict[str, Reader] = {
+    ".parquet": parse_parquet,
+    ".arrow": parse_arrow,
+    ".feather": parse_arrow,
+    ".ipc": parse_arrow,
+    ".jsonl": parse_json,
+    ".ndjson": parse_json,
+    ".json": parse_json,
+    ".npy": parse_npy,
+    ".npz": parse_npz,
+}
+SUPPORTED = (*TEXT_TYPES, *WHOLE_TYPES)
+# The first bytes of data without a name, such as standard input, and the type that they tell.
+_MAGIC = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy", b"{": ".jsonl"}
 
 
 def read_file(
@@ -40,60 +64,147 @@ def read_file(
     `help` replaces the advice about a file that cannot be opened.
     """
     file = path.as_posix()
-    data = _bytes(path, sink, span, progress, help)
-    if data is None:
+    if not _is_readable(path, sink, span, help):
         return None
     kind, compressed = file_type(path)
-    if kind not in SUPPORTED:
+    if kind not in SUPPORTED and compressed != ".zip":
         message = f"spnc cannot read files of this type: `{path.name}`"
-        hint = f"supported: {', '.join(SUPPORTED)}, each also with .gz"
+        endings = ", ".join(COMPRESSIONS[:-1])
+        hint = f"supported: {', '.join(SUPPORTED)}, each also with {endings} or {COMPRESSIONS[-1]}"
         sink.error("E312", message, span, help=hint, where=file)
         return None
+    if not path.is_file():  # for example a pipe, which cannot be read twice
+        data = path.read_bytes()
+        return _read(lambda: _in_memory(data), file, kind, compressed, sink, header, missing)
+
+    def opened() -> Any:
+        return open_counted(path, progress)
+
+    return _read(opened, file, kind, compressed, sink, header, missing)
+
+
+def read_standard_input(
+    sink: Sink, *, header: Header = "auto", missing: Sequence[str] = MISSING
+) -> dict[str, RawTable] | None:
+    """Return the table on standard input; its first bytes tell its type and compression."""
+    data = sys.stdin.buffer.read() if sys.stdin is not None else b""
+    compressed = compression_of(data)
+    start = data
+    if compressed and compressed != ".zip":
+        try:
+            with decompressing(BytesIO(data), compressed) as stream:
+                start = stream.read(16)
+        except CompressionError:
+            start = b""
+    kind = next((k for magic, k in _MAGIC.items() if start.startswith(magic)), ".csv")
+    opened = lambda: _in_memory(data)  # noqa: E731
+    return _read(opened, "standard input", kind, compressed, sink, header, missing)
+
+
+def _read(
+    opened: Opener,
+    file: str,
+    kind: str,
+    compressed: str,
+    sink: Sink,
+    header: Header,
+    missing: Sequence[str],
+) -> dict[str, RawTable] | None:
+    """Read a file of a known type, which can be opened several times."""
+
+    @contextmanager
+    def content() -> Iterator[BinaryIO]:
+        with opened() as stream, decompressing(stream, compressed) as inner:
+            yield inner
+
     with FileReport(sink, file) as report:
-        if compressed:
-            data = _decompressed(data, report)
-        if data is None:
+        try:
+            if compressed:
+                with opened() as stream:
+                    if not stream.read(1):
+                        report.error_empty()
+                        return None
+            if compressed == ".zip":
+                with opened() as stream:
+                    kind = Path(member_name(stream)).suffix.lower()
+            if kind in WHOLE_TYPES:
+                with content() as stream:
+                    return WHOLE_TYPES[kind](stream.read(), report)
+            if kind not in TEXT_TYPES:
+                message = f"spnc cannot read a file of the type `{kind}` in a zip archive"
+                report.error("E312", message, help=f"supported: {', '.join(SUPPORTED)}")
+                return None
+            table = read_text(
+                content, report, delimiter=TEXT_TYPES[kind], header=header, missing=missing
+            )
+            return None if table is None else {UNSPLIT: table}
+        except CompressionError as error:
+            report.error("E315", str(error), help=error.help)
             return None
-        if kind in ARRAY_TYPES:
-            return ARRAY_TYPES[kind](data, report)
-        delimiter = TEXT_TYPES[kind]
-        table = parse_text(data, report, delimiter=delimiter, header=header, missing=missing)
-        return None if table is None else {UNSPLIT: table}
 
 
-def file_type(path: Path) -> tuple[str, bool]:
-    """Return the suffix that tells a file's type, such as ".csv", and whether it is compressed."""
+def file_type(path: Path) -> tuple[str, str]:
+    """Return the suffix that tells a file's type, such as ".csv", and that of its compression."""
+    compressed = suffix_of(path.name)
     suffixes = [s.lower() for s in path.suffixes]
-    compressed = suffixes[-1:] == [".gz"]
     kind = (suffixes[:-1] if compressed else suffixes)[-1:]
     return (kind[0] if kind else ""), compressed
 
 
+class _Counted(FileIO):
+    """A file that reports how much of it has been read."""
+
+    def __init__(self, path: Path, progress: Progress | None) -> None:
+        super().__init__(path, "rb")
+        self._path, self._progress = path, progress
+        self._total = path.stat().st_size
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            done = self.tell()
+            self._progress(self._path.name, done, max(self._total, done))
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer, and report."""
+        found = super().readinto(buffer)
+        self._report()
+        return found or 0
+
+    def readall(self) -> bytes:
+        """Read the rest, and report."""
+        found = super().readall()
+        self._report()
+        return found or b""
+
+
+def open_counted(path: Path, progress: Progress | None = None) -> BinaryIO:
+    """Open a file whose reading reports progress. Raises OSError."""
+    return BufferedReader(_Counted(path, progress), buffer_size=1 << 20)
+
+
 def read_bytes(path: Path, progress: Progress | None = None) -> bytes:
     """Return the content of a file, reporting progress. Raises OSError."""
-    total = path.stat().st_size
-    parts: list[bytes] = []
-    done = 0
-    with path.open("rb") as stream:
-        while part := stream.read(_CHUNK_BYTES):
-            parts.append(part)
-            done += len(part)
-            if progress is not None:
-                progress(path.name, done, max(total, done))
-    return b"".join(parts)
+    with open_counted(path, progress) as stream:
+        return stream.read()
 
 
-def _bytes(
-    path: Path, sink: Sink, span: Span | None, progress: Progress | None, help: str | None
-) -> bytes | None:
-    """Return the content of a file; None after reporting why it cannot be read."""
+@contextmanager
+def _in_memory(data: bytes) -> Iterator[BinaryIO]:
+    yield BytesIO(data)
+
+
+def _is_readable(path: Path, sink: Sink, span: Span | None, help: str | None) -> bool:
+    """Whether a file can be opened; report why it cannot (E302)."""
     file = path.as_posix()
     try:
         if path.is_dir():
             message = f"`{file}` is a folder, not a file"
             sink.error("E302", message, span, help=help or "name a file in it", where=file)
-            return None
-        return read_bytes(path, progress)
+            return False
+        if path.is_file() or not path.exists():
+            with path.open("rb"):
+                pass
+        return True
     except FileNotFoundError:
         hint = help or _nearby(path)
         sink.error("E302", f"there is no file `{file}`", span, help=hint, where=file)
@@ -101,7 +212,7 @@ def _bytes(
         reason = getattr(error, "strerror", None) or str(error)
         message = f"`{file}` cannot be read: {reason}"
         sink.error("E302", message, span, help=help, where=file)
-    return None
+    return False
 
 
 def _nearby(path: Path) -> str | None:
@@ -113,21 +224,3 @@ def _nearby(path: Path) -> str | None:
         return f"there is no folder `{folder.as_posix()}` either"
     close = nearest(path.name, names)
     return None if close is None else f"did you mean `{(folder / close).as_posix()}`?"
-
-
-def _decompressed(data: bytes, report: FileReport) -> bytes | None:
-    """Return the content of gzip data; None after reporting why it cannot be decompressed."""
-    if not data:
-        report.error_empty()
-        return None
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        reason, hint = "the content is damaged", "copy or download the file again"
-        if not data.startswith(b"\x1f\x8b"):
-            reason = "it does not begin like one"
-            hint = "if it is not compressed, remove `.gz` from its name"
-        elif isinstance(error, EOFError):
-            reason = "it ends too early"
-        report.error("E315", f"this is not a readable gzip file: {reason}", help=hint)
-        return None

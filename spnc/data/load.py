@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.observer import Progress
-from spnc.data.column_kinds import typed_columns, warn_of_uninformative_columns
+from spnc.data.assembly import Assembled, assembled, fitted, with_scales
+from spnc.data.column_warnings import warn_of_columns
 from spnc.data.columns import Column
 from spnc.data.dataset import SPLITS, UNSPLIT, Dataset, Table
 from spnc.data.debd import is_local
 from spnc.data.files import read_file
 from spnc.data.options import MISSING, DataOptions, Header
-from spnc.data.raw_table import RawTable, as_table
+from spnc.data.raw_table import RawTable
 from spnc.data.sources import SCHEMES, SourceTables, file_path, read_tables, split_scheme
+from spnc.data.table_rules import AS_MODELLED, TableRules
 from spnc.diagnostics import Sink
 
 
@@ -33,7 +36,11 @@ def load(
     the options nor the data say how rows are split, `default_split` applies; `Dataset.cut` says
     whether rows were split by fractions.
     """
-    if options.source is None:
+    if options.table is not None:
+        # Loading takes the columns out of the table, and there may be another time.
+        whole = replace(options.table, columns=list(options.table.columns))
+        found: SourceTables | None = SourceTables("data", {UNSPLIT: whole})
+    elif options.source is None:
         found = _load_files(options, sink, progress)
     else:
         found = read_tables(
@@ -48,65 +55,75 @@ def load(
         )
     if found is None:
         return None
-    columns = typed_columns(found.tables, sink)
-    if columns is None:
+    made = assembled(found.tables, options, sink, published=found.published)
+    if made is None:
         return None
     if found.has_splits and options.split is not None and options.source is not None:
         message = f"`split` has no effect: `{options.source}` has its own splits"
         sink.warning("W303", message, options.span_of("split"))
-    tables = _as_tables(found, columns)
     split = options.split if options.split is not None else default_split
-    if not found.has_splits:
-        parts = _split(tables[UNSPLIT], split, options, sink)
-        if parts is None:
-            return None
-        tables = parts
-    _warn(found, tables, columns, sink)
     cut = not found.has_splits and split is not None
-    return Dataset(found.name, columns, tables, cut)
+    where = next(iter(found.tables.values())).file
+    name, published = found.name, found.published
+    del found  # its memory is no longer needed
+    tables = made.tables() if UNSPLIT not in made.cells else _split(made, split, options, sink)
+    if tables is None:
+        return None
+    columns = with_scales(made.columns, tables["train"], options)
+    if not published:
+        warn_of_columns(tables["train"], columns, sink, where)
+    return Dataset(name, columns, tables, cut, made.rules, made.left_out)
 
 
 def load_table(
-    source: str,
+    source: str | RawTable,
     sink: Sink,
     *,
     columns: Sequence[Column] | None = None,
+    rules: TableRules = AS_MODELLED,
     header: Header = "auto",
     missing: Sequence[str] = MISSING,
     offline: bool = False,
     progress: Progress | None = None,
 ) -> Dataset | None:
-    """Return the data that a command line names; None after reporting an error.
+    """Return the data that a command line names, or a table from Python; None after an error.
 
-    A source without splits becomes the split "all". With `columns`, those of a model, the data
-    must have these columns (E307) and only their states (E308); otherwise columns are inferred.
+    A source without splits becomes the split "all". With `columns` and `rules`, those of a model,
+    columns are matched by name: an absent one is missing in every row, an unknown one (E307) and
+    a value that the column cannot have (E308) are errors. Otherwise columns are inferred.
     """
-    found = read_tables(
-        source, sink, header=header, missing=missing, offline=offline, progress=progress
-    )
+    found: SourceTables | None
+    if isinstance(source, RawTable):
+        found = SourceTables(source.file, {UNSPLIT: source})
+    else:
+        found = read_tables(
+            source, sink, header=header, missing=missing, offline=offline, progress=progress
+        )
     if found is None:
         return None
-    typed = typed_columns(found.tables, sink, columns)
-    if typed is None:
+    if columns is not None:
+        tables = fitted(found.tables, columns, rules, sink, missing)
+        return None if tables is None else Dataset(found.name, tuple(columns), tables, rules=rules)
+    options = DataOptions(source=found.name, header=header, missing=tuple(missing))
+    made = assembled(found.tables, options, sink, published=found.published)
+    if made is None:
         return None
-    tables = _as_tables(found, typed)
-    if columns is None:  # a few rows to evaluate may have constant columns
-        _warn(found, tables, typed, sink)
-    return Dataset(found.name, typed, tables)
+    tables = made.tables()
+    first = tables.get("train", next(iter(tables.values())))
+    typed = with_scales(made.columns, first)
+    if not found.published:
+        warn_of_columns(first, typed, sink, next(iter(found.tables.values())).file)
+    return Dataset(found.name, typed, tables, rules=made.rules, left_out=made.left_out)
 
 
 def is_available(options: DataOptions) -> bool:
     """Whether `load` needs no download."""
-    if options.source is None:
+    if options.source is None or options.table is not None:
         return True
     match split_scheme(options.source, options.base("source")):
         case ("debd", name):
             return is_local(name)
     return True
-
-
-def _as_tables(found: SourceTables, columns: Sequence[Column]) -> dict[str, Table]:
-    return {name: as_table(raw, columns) for name, raw in found.tables.items()}
 
 
 def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> SourceTables | None:
@@ -143,30 +160,33 @@ def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> 
         return None
     if not complete:
         if tables:  # report the problems of the other files as well
-            typed_columns(tables, sink)
+            assembled(tables, options, sink, published=True)
         return None
     return SourceTables(name, tables)
 
 
 def _split(
-    whole: Table, split: tuple[float, ...] | None, options: DataOptions, sink: Sink
+    made: Assembled, split: tuple[float, ...] | None, options: DataOptions, sink: Sink
 ) -> dict[str, Table] | None:
     """Shuffle the rows and split them by the fractions; without fractions all are for training."""
     if split is None:
-        return {"train": whole}
-    parts = split_rows(split, options.split_seed, whole.rows)
-    tables: dict[str, Table] = {}
+        return {"train": made.tables()[UNSPLIT]}
+    total = len(made.cells[UNSPLIT][0])
+    parts: dict[str, NDArray[np.int64]] = {}
     complete = True
-    for name, fraction, rows in zip(SPLITS, split, parts, strict=True):
+    shuffled = split_rows(split, options.split_seed, total)
+    for name, fraction, rows in zip(SPLITS, split, shuffled, strict=True):
         if fraction == 0:
             continue
-        tables[name] = whole.take(rows)
+        parts[name] = rows
         if len(rows) == 0:
             complete = False
-            message = f"the {name} split gets no rows: {fraction:g} of {whole.rows:,}"
+            message = f"the {name} split gets no rows: {fraction:g} of {total:,}"
             hint = "give this split a larger fraction, or 0 to leave it out"
             sink.error("E306", message, options.span_of("split"), help=hint)
-    return tables if complete else None
+    if not complete:
+        return None
+    return dict(zip(parts, made.parts(UNSPLIT, list(parts.values())), strict=True))
 
 
 def split_rows(fractions: Sequence[float], split_seed: int, rows: int) -> list[NDArray[np.int64]]:
@@ -175,14 +195,3 @@ def split_rows(fractions: Sequence[float], split_seed: int, rows: int) -> list[N
     order = np.random.default_rng(seed).permutation(rows)
     bounds = np.rint(np.cumsum(fractions) * rows).astype(int).clip(0, rows)
     return np.split(order, bounds[:-1])
-
-
-def _warn(
-    found: SourceTables, tables: Mapping[str, Table], columns: Sequence[Column], sink: Sink
-) -> None:
-    """Warn about uninformative columns in the training rows, unless the data is published."""
-    name = "train" if "train" in tables else UNSPLIT
-    if found.published or name not in tables:
-        return
-    raw = found.tables.get(name) or found.tables[UNSPLIT]
-    warn_of_uninformative_columns(tables[name].values, columns, sink, where=raw.file)

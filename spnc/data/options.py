@@ -3,14 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from spnc.data.columns import Label
+from spnc.data.raw_table import RawTable
+from spnc.data.table_rules import Unseen
 from spnc.registry import Conflict, Options, option
 
 Header = Literal["auto", "yes", "no"]
-MISSING = ("", "?", "NA", "nan", "NaN")  # cell texts that mean a missing value by default
+DeclaredKind = Literal["auto", "binary", "categorical", "count", "real", "date", "ignore"]
+# Cell texts that mean a missing value by default.
+MISSING = ("", "?", "NA", "N/A", "n/a", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "None")
 _SUM_TOLERANCE = 1e-9  # of three fractions written in decimals
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnRule(Options):
+    """What a column is, where that is not to be found from its values."""
+
+    one_value_for: ClassVar[tuple[str, ...]] = ("kind",)
+
+    name: str = option(doc="the name of the column, or a pattern with `*` and `?`")
+    kind: DeclaredKind = option("auto", "the kind of the column; `ignore` leaves it out")
+    unit: str = option("", "the unit of its numbers, to be shown with them")
+    resolution: float | None = option(None, "the unit to which its numbers are rounded", above=0)
+    labels: tuple[Label, ...] | None = option(None, "its categories, in this order")
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Yield conflicts between the kind and the other options."""
+        if self.labels is not None:
+            if self.kind not in ("auto", "binary", "categorical"):
+                yield Conflict(
+                    "labels",
+                    f"a {self.kind} column has no labels",
+                    "labels are for binary and categorical columns",
+                )
+            if len(set(self.labels)) < len(self.labels) or len(self.labels) < 2:
+                yield Conflict(
+                    "labels", "labels must be two or more different values", "list each once"
+                )
+        if self.resolution is not None and self.kind not in ("auto", "real", "date"):
+            yield Conflict(
+                "resolution",
+                f"a {self.kind} column has no resolution to set",
+                "it is for real and date columns",
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +59,8 @@ class DataOptions(Options):
 
     source: str | None = option(
         None,
-        "`builtin:NAME`, `debd:NAME`, or a file (CSV, TSV, .data, NPY, NPZ; also .gz)",
+        "`builtin:NAME`, `debd:NAME`, `-` for standard input, or a file (CSV, TSV, Parquet, Arrow, "
+        "JSON lines, NPY, NPZ; also compressed)",
         path=True,
     )
     train: str | None = option(None, "a file of training rows, instead of `source`", path=True)
@@ -33,6 +72,16 @@ class DataOptions(Options):
     split_seed: int = option(0, "seed of the shuffle before a split by fractions", min=0)
     header: Header = option("auto", "whether the first line of a text file holds column names")
     missing: tuple[str, ...] = option(MISSING, "cell texts that mean a missing value")
+    columns: tuple[ColumnRule, ...] = option(
+        (), "kinds of columns by name or pattern, where they are not to be inferred", keyed="name"
+    )
+    weight: str | None = option(None, "the column that holds row weights, positive numbers")
+    unseen: Unseen = option(
+        "error", "what a category becomes that is not in the training data but in later data"
+    )
+
+    # A table given in Python, in place of what `source` names.
+    table: RawTable | None = field(default=None, compare=False, repr=False)
 
     def conflicts(self) -> Iterator[Conflict]:
         """Yield conflicts: rows from two places or nowhere, or fractions that make no split."""

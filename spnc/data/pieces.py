@@ -7,34 +7,31 @@ they raise `PiecewiseError`, and `stream` falls back on the readers of whole fil
 
 from __future__ import annotations
 
-import gzip
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
-from io import BufferedIOBase
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
 
 from spnc.common.observer import Progress
-from spnc.data.column_kinds import typed_columns
+from spnc.data.assembly import fitted
 from spnc.data.columns import Column
+from spnc.data.compression import CompressionError, decompressing
 from spnc.data.dataset import PIECE_CELLS, UNSPLIT, Table
 from spnc.data.file_report import FileReport
 from spnc.data.files import TEXT_TYPES, file_type
 from spnc.data.options import Header
-from spnc.data.raw_table import RawTable, as_table
-from spnc.data.text_cells import ends_inside_a_cell, records
-from spnc.data.text_tables import (
-    BYTE_ORDER_MARK,
-    SNIFFED_BYTES,
-    found_delimiter,
-    parse_rows,
-    with_plain_line_ends,
-)
+from spnc.data.raw_table import RawTable, number_columns
+from spnc.data.table_rules import TableRules
+from spnc.data.text_cells import records
+from spnc.data.text_exact import check_names, parse_exact
+from spnc.data.text_fast import FastReader, IrregularTextError
+from spnc.data.text_layout import FirstLine, Layout, found_layout
+from spnc.data.text_tables import cut_header, text_start, whole_rows
 from spnc.diagnostics import Sink
 
 PIECE_BYTES = 1 << 22  # of text; a cell takes at least two bytes, so this is about PIECE_CELLS
@@ -47,6 +44,7 @@ class PiecewiseError(Exception):
 def read_pieces(
     path: Path,
     columns: Sequence[Column],
+    rules: TableRules,
     *,
     header: Header,
     missing: Sequence[str],
@@ -54,103 +52,100 @@ def read_pieces(
 ) -> Iterator[Table]:
     """Yield the rows of a file without splits, in order. May raise `PiecewiseError` at any piece.
 
-    `columns` are those that the rows must have. Progress counts bytes of the file; a piece is
-    counted when the next one is requested.
+    `columns` are those of the model that the rows are for. Progress counts bytes of the file; a
+    piece is counted when the next one is requested.
     """
     kind, compressed = file_type(path)
     if not path.is_file():  # for example a pipe, which cannot be read twice
         raise PiecewiseError
     done = 0
     try:
-        with (
-            path.open("rb") as file,
-            gzip.GzipFile(fileobj=file) if compressed else nullcontext(file) as stream,
-        ):
+        layout = None
+        if kind in TEXT_TYPES:
+            with path.open("rb") as file, decompressing(file, compressed) as stream:
+                layout = _layout_of(text_start(stream), TEXT_TYPES[kind], header, missing)
+        with path.open("rb") as file, decompressing(file, compressed) as stream:
             total = path.stat().st_size
-            if kind in TEXT_TYPES:
-                tables = _text(stream, TEXT_TYPES[kind], header, missing)
+            if layout is not None:
+                tables = _text(stream, layout, columns, missing)
             elif kind == ".npy":
-                tables = _array(stream, len(columns))
+                tables = _array(stream, {len(columns), len(rules.names)})
             else:
                 raise PiecewiseError
             for raw in tables:
-                if typed_columns({UNSPLIT: raw}, Sink(), columns) is None:
+                rows = raw.rows
+                found = fitted({UNSPLIT: raw}, columns, rules, Sink(), missing)
+                if found is None:
                     raise PiecewiseError
-                yield as_table(raw, columns)
-                done += raw.rows
+                yield found[UNSPLIT]
+                done += rows
                 if progress is not None:
                     progress(f"{done:,} rows, {path.name}", min(file.tell(), total), total)
-    except (OSError, EOFError, zlib.error) as error:
+    except (
+        OSError,
+        EOFError,
+        zlib.error,
+        CompressionError,
+        IrregularTextError,
+        UnicodeDecodeError,
+    ) as error:
         raise PiecewiseError from error
 
 
+def _layout_of(
+    start: bytes, delimiter: str | None, header: Header, missing: Sequence[str]
+) -> Layout:
+    """Return the layout of a text from its beginning."""
+    if not start.strip(b" \n" if delimiter == "\t" else None):
+        raise PiecewiseError
+    return found_layout(start, delimiter, header, missing)
+
+
 def _text(
-    stream: BufferedIOBase, delimiter: str | None, header: Header, missing: Sequence[str]
+    stream: BinaryIO, layout: Layout, columns: Sequence[Column], missing: Sequence[str]
 ) -> Iterator[RawTable]:
     """Yield the table in each piece of a text; only the first one may have column names."""
-    blank = b" \n" if delimiter == "\t" else None  # as in parse_text
-    if delimiter is None:
-        # Line ends of two bytes shrink to one; as much text as for a whole file must remain.
-        start = stream.read(2 * SNIFFED_BYTES + len(BYTE_ORDER_MARK))
-        delimiter = found_delimiter(with_plain_line_ends(start.removeprefix(BYTE_ORDER_MARK)))
-        stream.seek(0)
-    for position, data in enumerate(_whole_rows(stream, delimiter)):
-        if position == 0 and not data.strip(blank):
-            raise PiecewiseError
+    # Texts such as `01` must not be read as numbers where texts are the labels.
+    texts = {c.name for c in columns if any(isinstance(v, str) for v in c.labels or ())}
+    names: tuple[str, ...] | None = None
+    reader: FastReader | None = None
+    for block in whole_rows(stream, layout.delimiter, PIECE_BYTES):
+        if reader is None:
+            first, block = cut_header(block, layout)
+            report = FileReport(Sink(), "")
+            names = check_names(first, 1, report) if layout.first_line.is_header else None
+            shown = names or tuple(c.name for c in columns)
+            as_texts = [i for i, name in enumerate(shown) if name in texts]
+            reader = FastReader(len(first), layout.delimiter, missing, as_texts)
+            if report.failed:
+                raise PiecewiseError
         # A piece of blank lines, for example at the end of the file, is no problem.
-        if not data.strip() and not any(records(data.decode(), delimiter)):
+        if not block.strip() and not any(records(block.decode(), layout.delimiter)):
             continue
-        report = FileReport(Sink(), "")
-        table = parse_rows(data, report, delimiter, header if position == 0 else "no", missing)
-        if table is None or not table.sound:
-            raise PiecewiseError
-        yield table
+        try:
+            yield RawTable("", reader.parse(block), names)
+        except IrregularTextError:
+            report = FileReport(Sink(), "")
+            table = parse_exact(block.decode(), report, Layout(layout.delimiter, FirstLine(False)))
+            if table is None or not table.sound or table.width != reader.width:
+                raise PiecewiseError from None
+            yield replace(table, names=names)
 
 
-def _whole_rows(stream: BufferedIOBase, delimiter: str) -> Iterator[bytes]:
-    """Yield a text in pieces that end at the end of a row, with `\\n` as the only line end."""
-    data = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
-    size = PIECE_BYTES
-    while True:
-        more = stream.read(size)
-        data += more
-        # A `\r` at the end may be the first byte of a `\r\n`.
-        open_end = b"\r" if more and data.endswith(b"\r") else b""
-        data = with_plain_line_ends(data[: len(data) - len(open_end)])
-        end = data.rfind(b"\n") + 1 if more else len(data)
-        if more and (end == 0 or _is_cut(data[:end], delimiter)):
-            data += open_end
-            size = max(size, len(data))  # doubling keeps the total cost linear
-            continue
-        if end:
-            yield data[:end]
-        if not more:
-            return
-        data = data[end:] + open_end
-        size = PIECE_BYTES
-
-
-def _is_cut(data: bytes, delimiter: str) -> bool:
-    """Whether a piece ends inside a quoted cell."""
-    return b'"' in data and ends_inside_a_cell(data.decode(errors="replace"), delimiter)
-
-
-def _array(stream: BufferedIOBase, width: int) -> Iterator[RawTable]:
+def _array(stream: BinaryIO, widths: set[int]) -> Iterator[RawTable]:
     """Yield the rows of an NPY file that is stored row by row."""
-    rows, dtype = _layout(stream, width)
+    rows, width, dtype = _layout(stream, widths)
     step = max(1, PIECE_CELLS // width)
     for begin in range(0, rows, step):
         count = min(step, rows - begin)
         data = stream.read(count * width * dtype.itemsize)
         if len(data) < count * width * dtype.itemsize:
             raise PiecewiseError
-        with np.errstate(over="ignore"):  # an infinity is reported later
-            values = np.frombuffer(data, dtype).reshape(count, width).astype(np.float64)
-        yield RawTable("", values)
+        yield RawTable("", number_columns(np.frombuffer(data, dtype).reshape(count, width)))
 
 
-def _layout(stream: BufferedIOBase, width: int) -> tuple[int, np.dtype[Any]]:
-    """Return the number of rows and the type of the cells, from the header of an NPY file."""
+def _layout(stream: BinaryIO, widths: set[int]) -> tuple[int, int, np.dtype[Any]]:
+    """Return the numbers of rows and columns and the type of the cells of an NPY file."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy warns of headers written by Python 2
@@ -159,6 +154,6 @@ def _layout(stream: BufferedIOBase, width: int) -> tuple[int, np.dtype[Any]]:
             shape, by_column, dtype = read(stream)
     except Exception as error:  # corrupt headers raise from ast, tokenize, struct and numpy
         raise PiecewiseError from error
-    if by_column or len(shape) != 2 or shape[1] != width or dtype.kind not in "buif":
+    if by_column or len(shape) != 2 or shape[1] not in widths or dtype.kind not in "buif":
         raise PiecewiseError
-    return shape[0], dtype
+    return shape[0], shape[1], dtype

@@ -11,12 +11,13 @@ from spnc.common.observer import Progress
 from spnc.data.builtin import read_builtin
 from spnc.data.dataset import UNSPLIT
 from spnc.data.debd import read_debd
-from spnc.data.files import read_file
+from spnc.data.files import STANDARD_INPUT, read_file, read_standard_input
 from spnc.data.options import MISSING, Header
 from spnc.data.raw_table import RawTable
 from spnc.diagnostics import Sink, Span, nearest
 
 SCHEMES = ("builtin", "debd")
+FROM_PYTHON = "python:data"  # the source of a spec whose table was given in Python
 # A scheme has at least two characters: one letter is a Windows drive.
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+._-]+):(?P<name>.*)", re.DOTALL)
 
@@ -65,6 +66,9 @@ def read_tables(
     progress: Progress | None = None,
 ) -> SourceTables | None:
     """Return the tables that `source` names; None after reporting a problem."""
+    if source == STANDARD_INPUT:
+        tables = read_standard_input(sink, header=header, missing=missing)
+        return None if tables is None else SourceTables("standard input", tables)
     pair = split_scheme(source, base)
     if pair is None:
         path = file_path(source, base)
@@ -75,6 +79,10 @@ def read_tables(
         tables = read_builtin(name, sink, span=span)
     elif scheme == "debd":
         tables = read_debd(name, sink, span=span, offline=offline, progress=progress)
+    elif source == FROM_PYTHON:
+        message = "this spec was trained on a table that was given in Python, which is not here"
+        sink.error("E302", message, span, help="give the table again: spnc.train(spec, data=table)")
+        return None
     else:
         near = nearest(scheme, SCHEMES)
         hint = "give a file, `builtin:NAME` or `debd:NAME`"

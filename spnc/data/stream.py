@@ -8,10 +8,12 @@ from pathlib import Path
 from spnc.common.observer import Progress
 from spnc.data.columns import Column
 from spnc.data.dataset import UNSPLIT, Table
+from spnc.data.files import STANDARD_INPUT
 from spnc.data.load import load_table
 from spnc.data.options import MISSING, Header
 from spnc.data.pieces import PiecewiseError, read_pieces
 from spnc.data.sources import file_path, split_scheme
+from spnc.data.table_rules import AS_MODELLED, TableRules
 from spnc.diagnostics import Sink
 
 
@@ -20,6 +22,7 @@ def stream_table(
     sink: Sink,
     *,
     columns: Sequence[Column],
+    rules: TableRules = AS_MODELLED,
     header: Header = "auto",
     missing: Sequence[str] = MISSING,
     offline: bool = False,
@@ -32,11 +35,11 @@ def stream_table(
     sources are read into memory first, and so are files that cannot be read in pieces.
     """
     done = 0
-    if split_scheme(source, Path()) is None:
+    if source != STANDARD_INPUT and split_scheme(source, Path()) is None:
         try:
             path = file_path(source, Path())
             for table in read_pieces(
-                path, columns, header=header, missing=missing, progress=progress
+                path, columns, rules, header=header, missing=missing, progress=progress
             ):
                 done += table.rows
                 yield UNSPLIT, table
@@ -48,6 +51,7 @@ def stream_table(
         source,
         sink,
         columns=columns,
+        rules=rules,
         header=header,
         missing=missing,
         offline=offline,

@@ -1,32 +1,107 @@
-"""Facts about a dataset: its splits, and each column's kind, missing cells and mean."""
+"""Facts about a dataset: its splits, and what is in each column."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from spnc.common.arrays import Floats
+from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
+from spnc.data.encoding import DAY, iso_text, label_text
+
+BARS = 12  # of a histogram
+_BLOCKS = "▁▂▃▄▅▆▇█"
+REASONS = {  # why a column is left out, in words
+    "empty": "no values",
+    "constant": "one value only",
+    "id": "identifies rows",
+    "labels": "too many different texts",
+    "nested": "nested values",
+    "ignore": "as declared",
+}
 
 
 def summarise(dataset: Dataset) -> dict[str, Any]:
     """Return facts for `spnc data show`; those about columns are over all splits together."""
-    values = np.concatenate([t.values for t in dataset.splits.values()])
-    missing = np.isnan(values)
-    present = (~missing).sum(axis=0)
-    means = np.where(missing, 0.0, values).sum(axis=0) / np.maximum(1, present)
     return {
         "splits": [
             {"split": name, "rows": table.rows, "distinct_rows": table.distinct().rows}
             for name, table in dataset.splits.items()
         ],
-        "columns": [
-            {
-                "name": column.name,
-                "type": str(column),
-                "missing": int(missing[:, i].sum()),
-                "mean": round(float(means[i]), 6) if present[i] else None,
-            }
-            for i, column in enumerate(dataset.columns)
-        ],
+        "columns": [_facts(dataset, i) for i in range(len(dataset.columns))],
+        "left_out": [{"name": n, "why": REASONS[why]} for n, why in dataset.left_out.items()],
     }
+
+
+def _facts(dataset: Dataset, position: int) -> dict[str, Any]:
+    column = dataset.columns[position]
+    cells = np.concatenate([table.column(position) for table in dataset.splits.values()])
+    present = cells[~np.isnan(cells)]
+    missing = len(cells) - len(present)
+    found: dict[str, Any] = {
+        "name": column.name,
+        "kind": column.kind,
+        "distinct": int(pc.count_distinct(pa.array(present)).as_py()),
+        "missing": missing,
+        "missing_share": round(missing / len(cells), 6),
+    }
+    if column.is_finite:
+        counts = np.bincount(present.astype(np.intp), minlength=column.states)
+        labels = column.labels if column.labels is not None else tuple(range(column.states))
+        found["states"] = column.states
+        found["labels"] = list(labels)
+        found["counts"] = counts.tolist()
+        return found
+    found["unit"] = column.unit
+    if column.scale is not None:
+        found["resolution"] = column.scale.resolution
+    if len(present):
+        low, high = float(present.min()), float(present.max())
+        found |= {"low": low, "high": high, "mean": round(float(present.mean()), 6)}
+        if column.kind == "date":
+            found |= {"first": _date(low, column), "last": _date(high, column)}
+        found["counts"] = np.histogram(present, bins=BARS, range=_bounds(low, high))[0].tolist()
+    return found
+
+
+def _bounds(low: float, high: float) -> tuple[float, float]:
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _date(value: float, column: Column) -> str:
+    return iso_text(value * DAY if column.unit == "days" else value)
+
+
+def content_text(facts: dict[str, Any]) -> str:
+    """Return the range or the labels of a column, as people read them."""
+    if "labels" in facts:
+        return ", ".join(label_text(label) for label in facts["labels"])
+    if "low" not in facts:
+        return ""
+    if "first" in facts:
+        return f"{facts['first']} … {facts['last']}"
+    unit = f" {facts['unit']}" if facts["unit"] else ""
+    return f"{_number(facts['low'])} … {_number(facts['high'])}{unit}"
+
+
+def _number(value: float) -> str:
+    whole = float(value).is_integer() and abs(value) < 1e12
+    return f"{value:,.0f}" if whole else f"{value:g}"
+
+
+def histogram_text(counts: Sequence[int]) -> str:
+    """Return counts as a row of block characters; neighbours are put together if there are many."""
+    heights: Floats = np.asarray(counts, dtype=np.float64)
+    if len(heights) > BARS:
+        edges = np.linspace(0, len(heights), BARS + 1).astype(int)[:-1]
+        heights = np.add.reduceat(heights, edges)
+    top = float(heights.max(initial=0.0))
+    if top == 0.0:
+        return ""
+    levels = np.ceil(heights / top * len(_BLOCKS)).astype(int)
+    return "".join(" " if level == 0 else _BLOCKS[level - 1] for level in levels.tolist()).rstrip()

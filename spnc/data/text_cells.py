@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from io import StringIO
 
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
-)
+NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)"
+_NUMBER = re.compile(NUMBER, re.IGNORECASE)
+_DATE = re.compile(r"[0-9]{4}[-/][0-9]{2}(?:[-/][0-9]{2}|$)")
 WHITESPACE = " "  # stands for any run of spaces and tabs
 _CANDIDATES = (",", ";", "\t", WHITESPACE)
 _SNIFFED_LINES = 20
@@ -22,32 +21,9 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell) is not None
 
 
-class CellNumbers(dict[str, float]):
-    """A cache from cell text to number, NaN for a missing value; `bad` collects all other texts."""
-
-    def __init__(self, missing: Sequence[str]) -> None:
-        super().__init__()
-        self.missing = frozenset(m.strip() for m in missing)
-        self.bad: set[str] = set()
-
-    def __missing__(self, cell: str) -> float:
-        text = cell.strip()
-        value = math.nan
-        if text not in self.missing:
-            if is_number(text):
-                value = float(text)
-            else:
-                self.bad.add(cell)
-        self[cell] = value
-        return value
-
-
-def is_header(cells: Sequence[str], missing: Sequence[str]) -> bool:
-    """Whether a first line holds names: at least one cell is neither a number nor missing."""
-    numbers = CellNumbers(missing)
-    for cell in cells:
-        _ = numbers[cell]
-    return bool(numbers.bad)
+def is_typed(cell: str) -> bool:
+    """Whether the text is a number, a date or a truth value rather than a word."""
+    return is_number(cell) or _DATE.match(cell) is not None or cell.lower() in ("true", "false")
 
 
 def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Error]]:

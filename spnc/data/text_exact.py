@@ -9,31 +9,22 @@ import csv
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-
 from spnc.data.file_report import FileReport
-from spnc.data.options import MISSING, Header
-from spnc.data.raw_table import RawTable, default_name
-from spnc.data.text_cells import CellNumbers, is_header, is_unfinished, records
+from spnc.data.raw_table import RawTable, default_name, text_column
+from spnc.data.text_cells import is_unfinished, records
+from spnc.data.text_layout import Layout
 from spnc.diagnostics import counted, listed
 
 
-def parse_exact(
-    text: str,
-    report: FileReport,
-    *,
-    delimiter: str,
-    header: Header = "auto",
-    missing: Sequence[str] = MISSING,
-) -> RawTable | None:
+def parse_exact(text: str, report: FileReport, layout: Layout) -> RawTable | None:
     """Return the table in a text, or None if the text holds no table.
 
-    If a problem was reported, the table is not `sound`: it lacks the rows of the wrong width, and
-    cells that are not numbers are missing.
+    All its columns are texts, whatever they mean. If a problem was reported, the table is not
+    `sound`: it lacks the rows of the wrong width.
     """
     lines: list[int] = []
     rows: list[list[str]] = []
-    for line, row in records(text, delimiter):
+    for line, row in records(text, layout.delimiter):
         if isinstance(row, csv.Error):
             report.error("E315", f"this row cannot be split into cells: {_why(row)}", line=line)
         else:
@@ -45,8 +36,8 @@ def parse_exact(
             report.error_empty()
         return None
     names: tuple[str, ...] | None = None
-    looks_named = is_header(rows[0], missing)
-    if header == "yes" or (header == "auto" and looks_named):
+    first = layout.first_line
+    if first.is_header:
         names = check_names(rows[0], lines[0], report)
         header_line, lines, rows = lines[0], lines[1:], rows[1:]
         if not rows:
@@ -58,13 +49,8 @@ def parse_exact(
     lines, rows = _even_rows(lines, rows, names, report)
     if not rows:
         return None
-    numbers = CellNumbers(missing)
-    values = np.array([list(map(numbers.__getitem__, row)) for row in rows], dtype=np.float64)
-    table = RawTable(report.file, values, names, lines, sound=not (report.failed or numbers.bad))
-    if numbers.bad:
-        header_hint = looks_named and header == "no"
-        _report_words(rows, table, numbers, report, header_hint=header_hint)
-    return table
+    columns = [text_column(cells) for cells in zip(*rows, strict=True)]
+    return RawTable(report.file, columns, names, lines, None, not report.failed, first.doubt)
 
 
 def check_names(cells: Sequence[str], line: int, report: FileReport) -> tuple[str, ...]:
@@ -128,42 +114,3 @@ def _ragged_hint(row: list[str], expected: int, names: tuple[str, ...] | None) -
         return "a cell that contains the delimiter must be quoted"
     absent = [f"`{names[i] if names else default_name(i)}`" for i in range(len(row), expected)]
     return f"no cell for {listed(absent, 4)}; leave a missing cell empty, or write `?`"
-
-
-def _report_words(
-    rows: list[list[str]],
-    table: RawTable,
-    numbers: CellNumbers,
-    report: FileReport,
-    *,
-    header_hint: bool,
-) -> None:
-    """Report text among numbers cell by cell, but a column without any number only once."""
-    names = table.column_names
-    of_words = set()
-    for column, name in enumerate(names):
-        found = [i for i, row in enumerate(rows) if row[column] in numbers.bad]
-        if found and np.isnan(table.values[:, column]).all():
-            of_words.add(column)
-            words = sorted({rows[i][column].strip() for i in found})
-            message = (
-                f"column `{name}` holds words, not numbers: {listed([f'`{w}`' for w in words])}"
-            )
-            codes = ", ".join(f"{word}={code}" for code, word in enumerate(words[:4]))
-            report.error(
-                "E304",
-                message,
-                line=table.line_of(found[0]),
-                notes=(f"the first of {counted(len(found), 'such cell')}",),
-                help=f"spnc reads numbers: write the words as numbers from 0, such as {codes}",
-            )
-    for i, row in enumerate(rows):
-        for column, cell in enumerate(row):
-            if column not in of_words and cell in numbers.bad:
-                hint = "write a number, or a text that marks a missing value"
-                if header_hint and i == 0:
-                    hint = "this line looks like a header, but `header` is `no`"
-                elif "," in cell and cell.strip().replace(",", ".", 1).replace(".", "").isdigit():
-                    hint = "write decimals with a point"
-                message = f"column `{names[column]}` holds `{cell.strip()}`, which is not a number"
-                report.error("E304", message, line=table.line_of(i), help=hint)

@@ -1,40 +1,163 @@
-"""The fast reader of text tables: regular files of numbers only, and None for anything else.
+"""The fast reader of text tables: regular text, block by block; it declines anything else.
 
-It never guesses: on the files that it accepts, it returns what `text_exact` would.
+It never guesses: on the text that it accepts, it returns what `text_exact` would. In a regular
+text all rows have the same width, none takes more or less than one line, and quotes are only
+around whole cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from io import StringIO
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 from numpy.typing import NDArray
 
+from spnc.data.arrow_columns import raw_column
+from spnc.data.raw_table import RawColumn, joined
 from spnc.data.text_cells import WHITESPACE, is_number
 
-_NUMERIC = b"0123456789+-.eE \t\n"
-_DIGITS = frozenset(b"0123456789")
-_CHECKED_BYTES = 4096  # a body of numbers has a digit among these
+_INFERRED_BYTES = 1 << 17  # from which columns of texts are found
+_PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
+_BLANK_LINE = re.compile(rb"^[ \t]+$", re.MULTILINE)
+_HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
+_TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
-def parse_fast(body: bytes, delimiter: str, missing: Sequence[str]) -> NDArray[np.float64] | None:
-    """Return the numbers in a text without header, one row per line; None if it is not regular.
+class IrregularTextError(Exception):
+    """The text has to be read by the exact reader."""
 
-    In a regular text line ends are `\\n`, no line is blank, all rows have the same width and every
-    cell is a number.
+
+class FastReader:
+    """Parses blocks of whole lines into raw columns; remembers which columns hold texts.
+
+    `as_texts` are columns that are texts in any case, for instance those of a model whose labels
+    are texts.
     """
-    # A number that marks a missing value (say -1) has to be compared as text, cell by cell.
-    if any(is_number(marker.strip()) for marker in missing):
-        return None
-    body = body.rstrip(b"\n")
-    if not body:
-        return None
-    digits = parse_digits(body, delimiter)
-    return digits if digits is not None else _numbers(body, delimiter)
+
+    def __init__(
+        self, width: int, delimiter: str, missing: Sequence[str], as_texts: Iterable[int] = ()
+    ) -> None:
+        self.width, self.delimiter = width, delimiter
+        self.missing = sorted({form for m in missing for form in (m, m.strip())})
+        self.as_texts = set(as_texts)
+        # A number that marks a missing value has to be compared with every cell.
+        self.digits_only = not self.as_texts and not any(is_number(m.strip()) for m in missing)
+
+    def parse(self, block: bytes) -> list[RawColumn]:
+        """Return the columns of a block without header. Raises `IrregularTextError`."""
+        block = block.rstrip(b"\n")
+        if not block:
+            raise IrregularTextError
+        if self.digits_only:
+            digits = parse_digits(block, self.delimiter)
+            if digits is not None and digits.shape[1] == self.width:
+                return [RawColumn("numbers", np.ascontiguousarray(d)) for d in digits.T]
+            self.digits_only = False
+            self._infer(block[: block.rfind(b"\n", 0, _INFERRED_BYTES)])
+        return self._parsed(block)
+
+    def _infer(self, start: bytes) -> None:
+        """Find the columns of texts at the start, so that the block need not be parsed twice."""
+        try:
+            self._parsed(start)
+        except IrregularTextError:
+            if b"\n" in start:
+                raise
+
+    def _parsed(self, block: bytes) -> list[RawColumn]:
+        if b"\0" in block or (b'"' in block and not self._plainly_quoted(block)):
+            raise IrregularTextError
+        if self.width == 1 and _BLANK_LINE.search(block):
+            raise IrregularTextError
+        rows = block.count(b"\n") + 1
+        if self.delimiter == WHITESPACE:
+            block = _single_spaces(block)
+        while True:
+            table = self._read(block)
+            if table.num_rows != rows:
+                raise IrregularTextError
+            wrong = {i for i in range(self.width) if not _as_declared(table.column(i))}
+            if _has_hexadecimal(block):  # a number to Arrow, a word to spnc
+                integers = (i for i, kind in enumerate(table.schema.types) if kind == pa.int64())
+                wrong.update(integers)
+            if not wrong - self.as_texts:
+                return [raw_column(table.column(i)) for i in range(self.width)]
+            self.as_texts |= wrong
+
+    def _read(self, block: bytes) -> Any:
+        names = [str(i) for i in range(self.width)]
+        try:
+            return pa.csv.read_csv(
+                pa.BufferReader(block),
+                read_options=pa.csv.ReadOptions(column_names=names, block_size=_PARALLEL_BYTES),
+                parse_options=pa.csv.ParseOptions(delimiter=self.delimiter),
+                convert_options=pa.csv.ConvertOptions(
+                    column_types={str(i): _TEXTS for i in self.as_texts},
+                    null_values=self.missing,
+                    strings_can_be_null=True,
+                ),
+            )
+        except pa.ArrowInvalid as error:  # ragged rows, bytes that are not UTF-8
+            raise IrregularTextError from error
+
+    def _plainly_quoted(self, block: bytes) -> bool:
+        """Whether every quote belongs to a cell that is quoted as a whole, within its line."""
+        if self.delimiter == WHITESPACE:
+            return False
+        mark = re.escape(self.delimiter.encode())
+        cell = rb"(?:(?<=^)|(?<=[\n" + mark + rb']))"(?:[^"\n]|"")*"(?=[\n' + mark + rb"]|\Z)"
+        return sum(found.count(b'"') for found in re.findall(cell, block)) == block.count(b'"')
 
 
-def parse_digits(body: bytes, delimiter: str) -> NDArray[np.float64] | None:
+def _as_declared(column: Any) -> bool:
+    """Whether a column is of numbers, empty or of texts, as opposed to what Arrow made of it."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        # `nan` that does not mark a missing value is a text.
+        return not any(np.isnan(chunk.drop_null().to_numpy()).any() for chunk in column.chunks)
+    return bool(pa.types.is_integer(kind) or pa.types.is_null(kind) or kind == _TEXTS)
+
+
+def _has_hexadecimal(block: bytes) -> bool:
+    """Whether a cell may be a number such as 0x1F. Looking for the letters first is faster."""
+    lower, upper = (mark[1:] in block and mark in block for mark in (b"0x", b"0X"))
+    return (lower or upper) and _HEXADECIMAL.search(block) is not None
+
+
+def _single_spaces(block: bytes) -> bytes:
+    """Return lines with one space between cells and none around them."""
+    block = re.sub(rb"[ \t]+", b" ", block)
+    return block.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+
+
+def read_blocks(blocks: Iterator[bytes], reader: FastReader) -> list[RawColumn] | None:
+    """Return the columns of all blocks; None if the text has to be read again from its start.
+
+    That is so if a column turned out to hold texts after numbers were read from it; the reader
+    remembers the column. Raises `IrregularTextError`.
+    """
+    parts: list[list[RawColumn]] = [[] for _ in range(reader.width)]
+    held: dict[int, str] = {}
+    again = False
+    for block in blocks:
+        for i, column in enumerate(reader.parse(block)):
+            if not (column.kind == "numbers" and column.is_empty):
+                again = again or held.setdefault(i, column.kind) != column.kind
+            if not again:
+                parts[i].append(column)
+    if again:
+        return None
+    found: list[RawColumn] = []
+    while parts:
+        found.append(joined(parts.pop(0)))  # and its parts are freed
+    return found
+
+
+def parse_digits(body: bytes, delimiter: str) -> NDArray[np.uint8] | None:
     """Return the table if every cell is one digit: then the bytes are the table; else None."""
     end = body.find(b"\n")
     width = (end if end >= 0 else len(body)) + 1
@@ -52,25 +175,5 @@ def parse_digits(body: bytes, delimiter: str) -> NDArray[np.float64] | None:
         accepted |= between == ord("\t")
     if not accepted.all():
         return None
-    return (cells - np.uint8(ord("0"))).astype(np.float64)
-
-
-def _numbers(body: bytes, delimiter: str) -> NDArray[np.float64] | None:
-    """Return the table through numpy's text reader; None if the text is not regular."""
-    # Other characters would let through what numpy accepts and spnc does not (nan, 0x1p3).
-    if body.translate(None, _NUMERIC + delimiter.encode()):
-        return None
-    if _DIGITS.isdisjoint(body[:_CHECKED_BYTES]):
-        return None
-    try:
-        values = np.loadtxt(
-            StringIO(body.decode("ascii")),
-            dtype=np.float64,
-            delimiter=None if delimiter == WHITESPACE else delimiter,
-            comments=None,
-            ndmin=2,
-        )
-    except ValueError:
-        return None
-    # numpy skips blank lines, which would make line numbers wrong.
-    return values if len(values) == body.count(b"\n") + 1 else None
+    found: NDArray[np.uint8] = cells - np.uint8(ord("0"))
+    return found

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from io import BytesIO
+from typing import BinaryIO
 
 from spnc.data.file_report import FileReport
 from spnc.data.options import MISSING, Header
 from spnc.data.raw_table import RawTable
-from spnc.data.text_cells import is_header, records, sniff_delimiter
+from spnc.data.text_cells import ends_inside_a_cell, records
 from spnc.data.text_exact import check_names, parse_exact
-from spnc.data.text_fast import parse_fast
+from spnc.data.text_fast import FastReader, IrregularTextError, read_blocks
+from spnc.data.text_layout import (
+    BYTE_ORDER_MARK,
+    SNIFFED_BYTES,
+    Layout,
+    found_layout,
+    with_plain_line_ends,
+)
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-SNIFFED_BYTES = 1 << 16  # from which the delimiter is found
+BLOCK_BYTES = 1 << 24  # of text that is parsed at a time
+Opener = Callable[[], AbstractContextManager[BinaryIO]]
 
 
 def parse_text(
@@ -24,66 +34,135 @@ def parse_text(
     header: Header = "auto",
     missing: Sequence[str] = MISSING,
 ) -> RawTable | None:
-    """Return the table in the bytes of a text file; None if there is none.
-
-    `parse_fast` reads regular files of numbers; `parse_exact`, which knows the line of every cell,
-    reads all others. Both return the same values. If a problem was reported, the table is not
-    `sound`. A `delimiter` of None is found from the first lines.
-    """
-    data = with_plain_line_ends(data.removeprefix(BYTE_ORDER_MARK))
-    # Where the delimiter is known to be a tab, a line of tabs is a row of missing cells.
-    if not data.strip(b" \n" if delimiter == "\t" else None):
-        report.error_empty()
-        return None
-    return parse_rows(data, report, delimiter or found_delimiter(data), header, missing)
+    """Return the table in the bytes of a text file; None if there is none. See `read_text`."""
+    return read_text(
+        lambda: BytesIO(data), report, delimiter=delimiter, header=header, missing=missing
+    )
 
 
-def with_plain_line_ends(data: bytes) -> bytes:
-    """Return the same lines, all ended by `\\n`."""
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return data
-
-
-def found_delimiter(data: bytes) -> str:
-    """Return the delimiter, found from the first lines."""
-    start = data[:SNIFFED_BYTES]
-    return sniff_delimiter(start[: start.rfind(b"\n") + 1 or None].decode(errors="replace"))
-
-
-def parse_rows(
-    data: bytes, report: FileReport, delimiter: str, header: Header, missing: Sequence[str]
+def read_text(
+    opened: Opener,
+    report: FileReport,
+    *,
+    delimiter: str | None = None,
+    header: Header = "auto",
+    missing: Sequence[str] = MISSING,
 ) -> RawTable | None:
-    """Return the table in a text whose line ends are `\\n`, by the fast reader if possible."""
-    table = _fast(data, report, delimiter, header, missing)
+    """Return the table in a text, which may be opened several times; None if there is none.
+
+    `text_fast` reads regular text; `text_exact`, which knows the line of every cell, reads all
+    other. Both return the same cells. If a problem was reported, the table is not `sound`. A
+    `delimiter` of None is found from the first lines.
+    """
+    with opened() as stream:
+        start = text_start(stream)
+    # Where the delimiter is known to be a tab, a line of tabs is a row of missing cells.
+    if not start.strip(b" \n" if delimiter == "\t" else None):
+        with opened() as stream:
+            if not stream.read().strip():
+                report.error_empty()
+                return None
+    layout = found_layout(start, delimiter, header, missing)
+    table = _fast(opened, report, layout, missing)
     if table is not None:
         return table
+    with opened() as stream:
+        data = with_plain_line_ends(stream.read().removeprefix(BYTE_ORDER_MARK))
     text = _decoded(data, report)
-    if text is None:
-        return None
-    return parse_exact(text, report, delimiter=delimiter, header=header, missing=missing)
+    return None if text is None else parse_exact(text, report, layout)
+
+
+def text_start(stream: BinaryIO) -> bytes:
+    """Return the beginning of a text, from which its layout is found, with plain line ends."""
+    # Line ends of two bytes shrink to one; as much text as for a whole file must remain.
+    start = stream.read(2 * SNIFFED_BYTES + len(BYTE_ORDER_MARK))
+    return with_plain_line_ends(start.removeprefix(BYTE_ORDER_MARK))
 
 
 def _fast(
-    data: bytes, report: FileReport, delimiter: str, header: Header, missing: Sequence[str]
+    opened: Opener, report: FileReport, layout: Layout, missing: Sequence[str]
 ) -> RawTable | None:
     """Return the table if it is regular, apart from at most one header line; otherwise None."""
-    first, newline, rest = data.partition(b"\n")
+    reader: FastReader | None = None
     try:
-        rows = [cells for _, cells in records(first.decode("utf-8"), delimiter)]
-    except UnicodeDecodeError:
+        while True:
+            with opened() as stream:
+                blocks = whole_rows(stream, layout.delimiter, BLOCK_BYTES)
+                first, body = cut_header(next(blocks, b""), layout)
+                reader = reader or FastReader(len(first), layout.delimiter, missing)
+                columns = read_blocks(_after(body, blocks), reader)
+            if columns is not None:
+                break
+    except IrregularTextError:
         return None
-    if len(rows) != 1 or isinstance(rows[0], csv.Error) or b"\0" in first:
-        return None
-    cells = rows[0]
-    named = header == "yes" or (header == "auto" and is_header(cells, missing))
-    values = parse_fast(rest if named else first + newline + rest, delimiter, missing)
-    if values is None or values.shape[1] != len(cells):
-        return None
+    named = layout.first_line.is_header
+    names = check_names(first, 1, report) if named else None
     begin = 2 if named else 1
-    names = check_names(cells, 1, report) if named else None
-    lines = range(begin, begin + len(values))
-    return RawTable(report.file, values, names, lines, sound=not report.failed)
+    lines = range(begin, begin + columns[0].rows)
+    doubt = layout.first_line.doubt
+    return RawTable(report.file, columns, names, lines, None, not report.failed, doubt)
+
+
+def _after(first: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the first block and the others, without blank lines at the end of the text."""
+    held, any_rows = first, False
+    for block in blocks:
+        if block[:1024].strip(b"\n") or block.strip(b"\n"):
+            yield held
+            held, any_rows = block, True
+        else:
+            held += block
+    if held.strip(b"\n"):
+        yield held
+    elif not any_rows:
+        raise IrregularTextError
+
+
+def cut_header(block: bytes, layout: Layout) -> tuple[list[str], bytes]:
+    """Return the cells of the first line of a text, and the block without the header, if any.
+
+    Raises `IrregularTextError` if the first line is not a row.
+    """
+    line, _, rest = block.partition(b"\n")
+    try:
+        rows = [cells for _, cells in records(line.decode("utf-8"), layout.delimiter)]
+    except UnicodeDecodeError:
+        raise IrregularTextError from None
+    if len(rows) != 1 or isinstance(rows[0], csv.Error) or b"\0" in line:
+        raise IrregularTextError
+    return rows[0], rest if layout.first_line.is_header else block
+
+
+def whole_rows(stream: BinaryIO, delimiter: str, size: int) -> Iterator[bytes]:
+    """Yield a text in pieces that end at the end of a row, with `\\n` as the only line end."""
+    data = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+    wanted = size
+    while True:
+        more = stream.read(wanted)
+        data += more
+        # A `\r` at the end may be the first byte of a `\r\n`.
+        open_end = b"\r" if more and data.endswith(b"\r") else b""
+        data = with_plain_line_ends(data[: len(data) - len(open_end)])
+        end = data.rfind(b"\n") + 1 if more else len(data)
+        if more and (end == 0 or _is_cut(data[:end], delimiter)):
+            data += open_end
+            wanted = max(wanted, len(data))  # doubling keeps the total cost linear
+            continue
+        if end:
+            yield data[:end]
+        if not more:
+            return
+        data = data[end:] + open_end
+        wanted = size
+
+
+def _is_cut(data: bytes, delimiter: str) -> bool:
+    """Whether a piece ends inside a quoted cell."""
+    if b'"' not in data:
+        return False
+    if data.count(b'"') % 2 == 0 and b'"' not in data[data.rfind(b"\n", 0, -1) + 1 :]:
+        return False
+    return ends_inside_a_cell(data.decode(errors="replace"), delimiter)
 
 
 def _decoded(data: bytes, report: FileReport) -> str | None:

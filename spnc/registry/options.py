@@ -84,6 +84,7 @@ class Rule:
     path: bool = False  # a file name, or a list of them, relative to the spec that holds it
     suffix: str = ""  # of those files, which need not be written
     inline: bool = False  # the chosen plug-in's options stand beside this field, not under it
+    keyed: str = ""  # of a list of options: written as a mapping from this field of theirs
 
     def file_name(self, text: str) -> str:
         """The name of the file that a value stands for, with its suffix."""
@@ -112,9 +113,10 @@ def option(
     below: float | None = None,
     path: bool = False,
     suffix: str = "",
+    keyed: str = "",
 ) -> Any:
     """A field of an `Options` class: default (or required), one line of text, range."""
-    rule = Rule(doc, min, max, above, below, path=path, suffix=suffix)
+    rule = Rule(doc, min, max, above, below, path=path, suffix=suffix, keyed=keyed)
     return field(default=default, metadata={"rule": rule})
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from spnc.common.wording import with_article
+from spnc.data.columns import Label
 from spnc.diagnostics import InputError, Sink, Span, did_you_mean, nearest
 from spnc.registry import Field, Options, Registry, Rule, fields_of, optional_type
 from spnc.spec.override import from_command_line
@@ -174,7 +175,41 @@ def bind_value(field: Field, entry: Entry, sink: Sink) -> Any:
             tree = Scalar("none", "none", tree.span)
         default = type(field.default) if field.default is not None else None
         return _bind_choice(registry, tree, entry.key_span, default, sink)
+    if field.rule.keyed:
+        return _convert_keyed(typing.get_args(inner)[0], field.rule.keyed, tree, sink)
     return _convert(inner, field.rule, tree, entry.key_span, sink)
+
+
+def _convert_keyed(cls: type[Options], key: str, tree: Tree, sink: Sink) -> Any:
+    """Bind a mapping whose keys are one option of each entry, and whose values are the others.
+
+    A single value stands for the option that the class names in `one_value_for`.
+    """
+    if not isinstance(tree, Mapping):
+        if isinstance(tree, Sequence) and not tree.items:
+            return ()
+        return _wrong_type("a mapping", tree, sink, f"write `{key}: …` for each")
+    first: dict[str, Entry] = {}
+    for entry in tree.entries:
+        if entry.key in first:
+            sink.error(
+                "E103",
+                f"`{entry.key}` is given twice",
+                entry.key_span,
+                notes=[f"first given at {first[entry.key].key_span}"],
+                help="keep one of them",
+            )
+        first.setdefault(entry.key, entry)
+    made = []
+    for entry in tree.entries:
+        name = Entry(key, entry.key_span, Scalar(entry.key, entry.key, entry.key_span, quoted=True))
+        value = entry.value
+        if isinstance(value, Scalar):
+            value = Mapping((name,), value.span, value)
+        elif isinstance(value, Mapping):
+            value = replace(value, entries=(name, *value.entries))
+        made.append(bind(cls, value, entry.key_span, sink))
+    return FAILED if None in made or len(first) < len(made) else tuple(made)
 
 
 def _bind_choice(
@@ -246,6 +281,10 @@ def _convert(kind: Any, rule: Rule, tree: Tree, at: Span, sink: Sink) -> Any:
         return FAILED
     if not isinstance(tree, Scalar):
         return _wrong_type(_expected(kind), tree, sink)
+    if kind == Label:
+        # YAML reads `yes` and `no` as truth values; as labels they are words.
+        word = isinstance(tree.value, bool) and tree.text.lower() not in ("true", "false")
+        return tree.text if tree.quoted or word or tree.value is None else tree.value
     if origin is typing.Literal:
         known = typing.get_args(kind)
         text = tree.text

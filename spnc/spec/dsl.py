@@ -116,7 +116,7 @@ class _Reader:
             return ()
         given = [a for a in item.children if isinstance(a, lark.Tree)]
         return tuple(
-            Entry(str(name), self.span(name), self.argument(str(name), value))
+            Entry(_key(name), self.span(name), self.argument(_key(name), value))
             for name, value in (a.children for a in given)
         )
 
@@ -143,6 +143,10 @@ class _Reader:
         if item.type == "NUMBER":
             return Scalar(_number(text), text, self.span(item))
         return Scalar(text, text, self.span(item))
+
+
+def _key(name: lark.Token) -> str:
+    return unquoted(str(name)) if name.type == "STRING" else str(name)
 
 
 def _name_keys() -> dict[str, str]:

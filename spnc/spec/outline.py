@@ -149,6 +149,8 @@ def outline(options: Options, full: bool, name_key: str = "") -> Group:
         given = f.name in options.spans or (not options.spans and value != f.default)
         if not (full or given or f.required) or (full and value is None and f.default is None):
             continue
+        if f.rule.keyed and not value:
+            continue
         span = options.spans.get(f.name)
         if isinstance(value, Options) and f.rule.inline:
             inner = outline(value, full)
@@ -156,11 +158,24 @@ def outline(options: Options, full: bool, name_key: str = "") -> Group:
             name = inner.name
             name_key = f.rule.registry.key if f.rule.registry else ""
             continue
-        items.append(Item(f.name, _plain(value, f.rule.registry, full), span.line if span else 0))
+        plain = _plain(value, f.rule.registry, full)
+        if f.rule.keyed:
+            plain = Group(tuple(_keyed(each, f.rule.keyed) for each in value))
+        items.append(Item(f.name, plain, span.line if span else 0))
     if not full and all(i.line for i in items):
         items.sort(key=lambda i: i.line)  # as written, so that comments stay with what they are on
     here = options.spans.get("")
     return Group(tuple(items), name, name_key, here.line if here else 0)
+
+
+def _keyed(options: Options, key: str) -> Item:
+    """An entry under the value of one of its options; a single value where that says it all."""
+    group = outline(replace(options, spans={}), full=False)
+    items = tuple(item for item in group.items if item.key != key)
+    (single,) = options.one_value_for
+    plain = all(item.key == single for item in items)
+    value = getattr(options, single) if plain else replace(group, items=items)
+    return Item(getattr(options, key), value, 0)
 
 
 def _plain(value: Any, registry: Any, full: bool) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Any
 
+from spnc.data.columns import Label
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import (
     BACKENDS,
@@ -43,9 +44,10 @@ Plug-ins of other packages have options too, which `spnc schema` includes; see
 
 def reference() -> str:
     """The whole page."""
-    from spnc.data.options import DataOptions
+    from spnc.data.options import ColumnRule, DataOptions
 
     parts = [_HEAD, _section("The spec", Recipe), _section("`data`", DataOptions)]
+    parts.append(_section("An entry of `data.columns`", ColumnRule, without="name"))
     parts.append(_section("An entry of `forest`", Component))
     parts.append(_section("`smoothing`", Smoothing))
     parts.append(_section("`prune`", Prune))
@@ -59,9 +61,9 @@ def reference() -> str:
     return "\n".join(parts).rstrip("\n")
 
 
-def _section(title: str, cls: type[Options], level: int = 2) -> str:
+def _section(title: str, cls: type[Options], level: int = 2, without: str = "") -> str:
     lines = [f"{'#' * level} {title}", "", cls.summary(), ""]
-    fields = fields_of(cls).values()
+    fields = [f for f in fields_of(cls).values() if f.name != without]
     if fields:
         lines += ["| option | type | default | meaning |", "| --- | --- | --- | --- |"]
         lines += [f"| `{f.name}` | {_type(f)} | {_default(f)} | {f.rule.doc} |" for f in fields]
@@ -74,6 +76,8 @@ def _type(field: Field) -> str:
     if field.rule.registry is not None:
         kind = field.rule.registry.kind
         text = f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+    elif field.rule.keyed:
+        text = "mapping"
     else:
         text = _type_name(inner) + _bounds(field)
     return f"{text}, or none" if optional else text
@@ -81,6 +85,8 @@ def _type(field: Field) -> str:
 
 def _type_name(kind: Any) -> str:
     names = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    if kind == Label:
+        return "value"
     if kind in names:
         return names[kind]
     origin = typing.get_origin(kind)
@@ -122,6 +128,8 @@ def _default(field: Field) -> str:
         value = value.as_number()
     if isinstance(value, Options):
         return f"`{value.plugin_name}`"
+    if value == () or value == "":
+        return "empty"
     if isinstance(value, tuple):
         return " ".join(f'`"{v}"`' for v in value)
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Any
 
+from spnc.data.columns import Label
 from spnc.registry import Field, Options, Registry, fields_of, optional_type
 from spnc.spec.recipe import Recipe
 from spnc.spec.search_section import FIXED, KEY
@@ -100,6 +101,8 @@ def _plain_field(field: Field, search: bool) -> dict[str, Any]:
     inner, optional = optional_type(field.type)
     if field.rule.registry is not None:
         found = _choice(field, field.rule.registry, search)
+    elif field.rule.keyed:
+        found = _keyed(typing.get_args(inner)[0], field.rule.keyed)
     else:
         found = _value(inner, field, search)
     return _any_of(found, {"enum": [None, "none"]}) if optional else found
@@ -118,6 +121,14 @@ def _choice(field: Field, registry: Registry[Any], search: bool) -> dict[str, An
     if search:
         kinds.append(_chosen_name(registry))
     return {"anyOf": kinds}
+
+
+def _keyed(cls: type[Options], key: str) -> dict[str, Any]:
+    """A mapping from any name to options, or to the single value that may stand for them."""
+    single = fields_of(cls)[cls.one_value_for[0]]
+    options = {n: _field(f, search=False) for n, f in fields_of(cls).items() if n != key}
+    entry = _any_of(_value(single.type, single, False), _mapping(options, [], cls.summary()))
+    return {"type": "object", "additionalProperties": entry}
 
 
 def _single(kind: Any) -> dict[str, Any] | None:
@@ -159,6 +170,8 @@ def _value(kind: Any, field: Field, search: bool) -> dict[str, Any]:
             "minItems": len(kinds),
             "maxItems": len(kinds),
         }
+    if kind == Label:
+        return {"type": ["string", "number", "boolean"]}
     found: dict[str, Any] = {"type": _SIMPLE[kind]}
     rule = field.rule
     bounds = {

@@ -97,17 +97,19 @@ def _call(lead: str, group: Group, indent: str) -> str:
     name = dsl_value(group.name) if isinstance(group.name, Values) else group.name or ""
     if not group.items:
         return f"{lead}{name}"
-    arguments = [f"{i.key} = {dsl_value(i.value)}" for i in group.items]
+    keys = [_dsl_text(i.key, NAME.pattern) for i in group.items]
+    values = [dsl_value(i.value, f"{indent}  ") for i in group.items]
+    arguments = [f"{key} = {value}" for key, value in zip(keys, values, strict=True)]
     line = f"{lead}{name}({', '.join(arguments)})"
     if len(line) <= _WIDTH:
         return line
     return f"{lead}{name}(\n" + "".join(f"{indent}  {a},\n" for a in arguments) + f"{indent})"
 
 
-def dsl_value(value: Any) -> str:
-    """A value of an outline in the language."""
+def dsl_value(value: Any, indent: str = "") -> str:
+    """A value of an outline in the language; `indent` is that of the line it begins on."""
     if isinstance(value, Group):
-        return _call("", value, "")
+        return _call("", value, indent)
     if isinstance(value, Values):
         return f"search [{', '.join(dsl_value(v) for v in value.values)}]"
     if isinstance(value, list):
@@ -123,11 +125,12 @@ def dsl_value(value: Any) -> str:
     return _dsl_text(value, f"{NAME.pattern}|{_SOURCE}")
 
 
+_WORDS = ("none", "null", "true", "false")  # which mean something without quotes
 _SOURCE = r"[a-z]+:[\w.-]+"  # as in the grammar
 
 
 def _dsl_text(value: str, bare: str) -> str:
     """A text, in quotes unless it is one of the words that may stand without."""
-    if re.fullmatch(bare, value) and value.lower() not in ("none", "null"):
+    if re.fullmatch(bare, value) and value.lower() not in _WORDS:
         return value
     return quoted(value)

@@ -60,7 +60,7 @@ class _Yaml:
                         self.mapping(each, f"{indent}  - ", f"{indent}    ")
             else:
                 text = value if bare and isinstance(value, str) else _yaml_value(value)
-                self.add(f"{lead}{item.key}: {text}", item.line, margin)
+                self.add(f"{lead}{_yaml_value(item.key)}: {text}", item.line, margin)
             lead = indent
 
 
@@ -68,7 +68,7 @@ def _yaml_value(value: Any) -> str:
     if isinstance(value, Group):
         named = [(value.name_key, value.name)] if value.name is not None else []
         pairs = [*named, *((i.key, i.value) for i in value.items)]
-        return "{" + ", ".join(f"{k}: {_yaml_value(v)}" for k, v in pairs) + "}"
+        return "{" + ", ".join(f"{_yaml_value(k)}: {_yaml_value(v)}" for k, v in pairs) + "}"
     if isinstance(value, Values):
         return f"{{{_values(value)}}}"
     if isinstance(value, list):

@@ -8,6 +8,9 @@ from typing import Any
 
 from spnc.cli.arguments import add_commands, add_json, add_quiet, command
 
+LINE = 100  # terminal columns of a line about a column
+NAME = 28  # of its name
+
 
 def add(subparsers: Any) -> None:
     """Declare the command and its three commands."""
@@ -44,7 +47,7 @@ def add(subparsers: Any) -> None:
         "show the splits and columns of a source",
         examples=("spnc data show builtin:asia", "spnc data show debd:nltcs"),
     )
-    show.add_argument("source", help="a file, builtin:NAME or debd:NAME")
+    show.add_argument("source", help="a file, - for standard input, builtin:NAME or debd:NAME")
     add_json(show)
     add_quiet(show)
 
@@ -90,7 +93,7 @@ def run_fetch(arguments: argparse.Namespace) -> int:
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Print the splits, then the columns with their kinds, missing cells and means."""
+    """Print the splits, then the columns: kinds, missing cells, values and a histogram."""
     from spnc.cli.output import complain, say, table
     from spnc.common.progress_display import observing
     from spnc.data.load import load_table
@@ -107,8 +110,28 @@ def run_show(arguments: argparse.Namespace) -> int:
         print(json.dumps({"ok": True, "source": arguments.source, **facts}, indent=2))
         return 0
     splits = [(s["split"], s["rows"], s["distinct_rows"]) for s in facts["splits"]]
-    columns = [(c["name"], c["type"], c["missing"], c["mean"]) for c in facts["columns"]]
     say(table(["split", "rows", "distinct rows"], splits))
     say()
-    say(table(["column", "type", "missing", "mean"], columns, left=2))
+    say(_columns(facts))
     return 0
+
+
+def _columns(facts: dict[str, Any]) -> str:
+    """Return a line per column, of at most `LINE` terminal columns."""
+    from spnc.cli.output import table
+    from spnc.common.wording import clipped, width
+    from spnc.data.summary import content_text, histogram_text
+
+    head = ["column", "kind", "distinct", "missing", "histogram", "values"]
+    rows = []
+    for c in facts["columns"]:
+        share = "–" if c["missing"] == 0 else f"{max(c['missing_share'], 0.001):.1%}"
+        bars = histogram_text(c.get("counts", ()))
+        name = clipped(c["name"], NAME)
+        rows.append([name, c["kind"], f"{c['distinct']:,}", share, bars, content_text(c)])
+    for c in facts["left_out"]:
+        rows.append([clipped(c["name"], NAME), "ignore", "", "", "", c["why"]])
+    used = sum(max(width(row[i]) for row in [head, *rows]) + 2 for i in range(len(head) - 1))
+    for row in rows:
+        row[-1] = clipped(row[-1], max(10, LINE - used - 2))
+    return table(head, rows, left=2, right=2)

@@ -67,7 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
         model.backend.prepare(model.program, observer.progress)
         per_row = None if arguments.per_row is None else _PerRow(arguments.per_row, files)
         for split, piece in stream_table(
-            arguments.data, sink, columns=model.columns, progress=observer.progress
+            arguments.data,
+            sink,
+            columns=model.columns,
+            rules=model.rules,
+            progress=observer.progress,
         ):
             begin = rows.setdefault(split, 0)
             rows[split] += piece.rows

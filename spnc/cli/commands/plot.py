@@ -164,7 +164,11 @@ def _count(
     rows: dict[str, int] = {}
     counts: PairCounts | None = None
     for split, piece in stream_table(
-        arguments.data, sink, columns=model.columns, progress=observer.progress
+        arguments.data,
+        sink,
+        columns=model.columns,
+        rules=model.rules,
+        progress=observer.progress,
     ):
         rows[split] = rows.get(split, 0) + piece.rows
         if split == (arguments.split or next(iter(rows))):  # the first is `train` or `all`

@@ -1,0 +1,100 @@
+"""From Arrow arrays, which readers and data frames give, to raw columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from spnc.data.raw_table import RawColumn, smallest, text_column
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY = 86_400.0
+
+
+def raw_column(values: Any) -> RawColumn:
+    """Return the raw column of an Arrow array, chunked or not."""
+    if isinstance(values, pa.Array):
+        values = pa.chunked_array([values])
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        if not _is_text(kind.value_type):
+            return raw_column(values.cast(kind.value_type))
+        return _texts(values)
+    if _is_text(kind):
+        return _texts(values)
+    if pa.types.is_null(kind):
+        return RawColumn("numbers", np.full(len(values), np.nan))
+    if pa.types.is_boolean(kind):
+        return _plain("booleans", values.cast(pa.uint8()))
+    if pa.types.is_integer(kind):
+        return _plain("numbers", values)
+    if pa.types.is_floating(kind):
+        return RawColumn("numbers", _doubles(values.cast(pa.float64())))
+    if pa.types.is_decimal(kind):
+        return RawColumn("numbers", _doubles(values.cast(pa.float64(), safe=False)))
+    if pa.types.is_date(kind):
+        return RawColumn("dates", _doubles(values.cast(pa.date32()).cast(pa.int32())) * _DAY)
+    if pa.types.is_timestamp(kind):
+        return RawColumn("dates", _doubles(values.cast(pa.int64())) / _PER_SECOND[kind.unit])
+    if pa.types.is_time32(kind) or pa.types.is_time64(kind) or pa.types.is_duration(kind):
+        whole = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+        seconds = _doubles(values.cast(whole)) / _PER_SECOND[kind.unit]
+        return RawColumn("numbers", seconds)
+    absent = np.asarray(values.is_null().to_numpy(), dtype=np.bool_)
+    return RawColumn("other", np.zeros(len(values), dtype=np.uint8), absent)
+
+
+def object_column(cells: list[Any]) -> RawColumn:
+    """Return the raw column of Python values; values of different kinds become texts."""
+    try:
+        return raw_column(pa.array(cells, from_pandas=True))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        return text_column([_text(cell) for cell in cells])
+
+
+def _text(cell: Any) -> str | None:
+    absent = cell is None or (isinstance(cell, float) and np.isnan(cell))
+    return None if absent else str(cell)
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def _doubles(values: Any) -> NDArray[np.float64]:
+    """Return numbers as doubles, NaN where there is none."""
+    found = values.to_numpy()
+    return np.asarray(found, dtype=np.float64)
+
+
+def _plain(kind: Any, values: Any) -> RawColumn:
+    """Return a column of whole numbers or booleans in the smallest type."""
+    missing = None
+    if values.null_count:
+        missing = np.asarray(values.is_null().to_numpy(), dtype=np.bool_)
+        values = pc.fill_null(values, 0)
+    return RawColumn(kind, smallest(values.to_numpy()), missing)
+
+
+def _texts(values: Any) -> RawColumn:
+    if not pa.types.is_dictionary(values.type):
+        values = values.cast(pa.string()).dictionary_encode()
+    elif not pa.types.is_string(values.type.value_type):
+        values = values.cast(pa.dictionary(pa.int32(), pa.string()))
+    if not values.num_chunks:
+        return text_column([])
+    values = values.unify_dictionaries()
+    parts, absent = [], []
+    for chunk in values.chunks:
+        absent.append(chunk.indices.is_null().to_numpy(zero_copy_only=False))
+        whole = chunk.indices.fill_null(0) if chunk.indices.null_count else chunk.indices
+        parts.append(whole.to_numpy(zero_copy_only=False))
+    missing = np.concatenate(absent)
+    texts = values.chunk(0).dictionary
+    return RawColumn("texts", np.concatenate(parts), missing if missing.any() else None, texts)

@@ -1,0 +1,130 @@
+"""Reading Parquet, Arrow and JSON files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from io import BytesIO
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.json
+import pyarrow.parquet
+
+from spnc.data.arrow_columns import object_column, raw_column
+from spnc.data.dataset import UNSPLIT
+from spnc.data.file_report import FileReport
+from spnc.data.raw_table import RawTable
+
+Tables = dict[str, RawTable]
+
+
+def parse_parquet(data: bytes, report: FileReport) -> Tables | None:
+    """Return the table of a Parquet file; None after reporting a problem."""
+    return _arrow(data, report, "Parquet", lambda file: pa.parquet.ParquetFile(file).read())
+
+
+def parse_arrow(data: bytes, report: FileReport) -> Tables | None:
+    """Return the table of an Arrow IPC or Feather file; None after reporting a problem."""
+
+    def read(file: BytesIO) -> Any:
+        if data.startswith((b"ARROW1", b"FEA1")):
+            return pa.feather.read_table(file)
+        with pa.ipc.open_stream(file) as stream:
+            return stream.read_all()
+
+    return _arrow(data, report, "Arrow", read)
+
+
+def parse_json(data: bytes, report: FileReport) -> Tables | None:
+    """Return the table of JSON lines, one object per row, or of one list of objects."""
+    if not data.strip():
+        report.error_empty()
+        return None
+    if data.lstrip().startswith(b"["):
+        return _json_list(data, report)
+    try:
+        table = pa.json.read_json(pa.BufferReader(data))
+        return _tables(table, report)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return _json_lines(data, report)  # slow, but it knows the lines
+
+
+def _arrow(data: bytes, report: FileReport, what: str, read: Any) -> Tables | None:
+    if not data:
+        report.error_empty()
+        return None
+    try:
+        table = read(BytesIO(data))
+        return _tables(table, report)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else "it is damaged"
+        hint = "write the file again, or check its name"
+        report.error("E315", f"this is not a readable {what} file", notes=[reason], help=hint)
+        return None
+
+
+def _tables(table: Any, report: FileReport) -> Tables | None:
+    names = tuple(str(name) for name in table.column_names)
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    for name in twice:
+        hint = "give each column its own name"
+        report.error("E313", f"several columns are named `{name}`", help=hint)
+    if table.num_rows == 0 or not names:
+        report.error("E306", "the file has no rows")
+        return None
+    columns = [raw_column(table.column(i)) for i in range(len(names))]
+    return {UNSPLIT: RawTable(report.file, columns, names, sound=not twice)}
+
+
+def _json_list(data: bytes, report: FileReport) -> Tables | None:
+    try:
+        rows = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        message = f"this is not JSON: {getattr(error, 'msg', 'it is nested too deeply')}"
+        report.error("E315", message, line=line)
+        return None
+    return _objects(rows, None, report)
+
+
+def _json_lines(data: bytes, report: FileReport) -> Tables | None:
+    rows, lines = [], []
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(json.loads(line))
+            lines.append(number)
+        except (ValueError, RecursionError) as error:
+            message = f"this line is not JSON: {getattr(error, 'msg', str(error))}"
+            report.error("E315", message, line=number, help="write one object per line")
+    return _objects(rows, lines, report)
+
+
+def _objects(rows: list[Any], lines: list[int] | None, report: FileReport) -> Tables | None:
+    """Return the table of objects; a key that an object does not have is a missing cell."""
+    good, kept = [], []
+    for i, row in enumerate(rows):
+        if isinstance(row, dict):
+            good.append(row)
+            kept.append(lines[i] if lines else i + 1)
+        else:
+            line = lines[i] if lines else None
+            at = "" if lines else f" (row {i + 1})"
+            report.error("E311", f"a row is not an object{at}", line=line, help=_OBJECT)
+    if not good:
+        if not report.failed:
+            report.error("E306", "the file has no rows")
+        return None
+    names = tuple(dict.fromkeys(name for row in good for name in row))
+    if not names:
+        report.error("E306", "the objects have no keys", help=_OBJECT)
+        return None
+    columns = [object_column([row.get(name) for row in good]) for name in names]
+    given = kept if lines else None
+    return {UNSPLIT: RawTable(report.file, columns, names, given, sound=not report.failed)}
+
+
+_OBJECT = 'write each row as an object, such as {"a": 1, "b": 2}'

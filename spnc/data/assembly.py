@@ -1,0 +1,239 @@
+"""From raw tables to typed columns and stored tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.common.arrays import Floats
+from spnc.data.column_kinds import Verdict, judge
+from spnc.data.column_warnings import warn_of_header, warn_of_left_out, warn_of_odd_cells
+from spnc.data.columns import Column
+from spnc.data.dataset import Cells, Table
+from spnc.data.declared import column_of, judge_declared, labelled, rules_by_name
+from spnc.data.encoding import Misfit, encoded
+from spnc.data.file_report import FileReport
+from spnc.data.matching import Matched, match_model, match_splits
+from spnc.data.options import MISSING, DataOptions
+from spnc.data.raw_table import RawColumn, RawTable
+from spnc.data.scales import scale_of
+from spnc.data.table_rules import TableRules
+from spnc.data.text_values import NUMBERS, cleaned, converted
+from spnc.diagnostics import Sink, counted, did_you_mean
+
+
+@dataclass(frozen=True, eq=False)
+class Assembled:
+    """Columns with their cells by split; what was left out, with the reason; rules for later."""
+
+    columns: tuple[Column, ...]
+    cells: dict[str, list[Cells]]
+    weights: dict[str, Floats]
+    left_out: Mapping[str, str]
+    rules: TableRules
+
+    def tables(self) -> dict[str, Table]:
+        """Return the tables, once: the memory of the cells is freed on the way."""
+        return {
+            split: Table.of_parts(cells, self.weights.get(split), [slice(None)])[0]
+            for split, cells in self.cells.items()
+        }
+
+    def parts(self, split: str, rows: Sequence[NDArray[np.int64]]) -> list[Table]:
+        """Return tables of some rows of a split each, once: see `tables`."""
+        return Table.of_parts(self.cells[split], self.weights.get(split), rows)
+
+
+def assembled(
+    tables: Mapping[str, RawTable], options: DataOptions, sink: Sink, *, published: bool = False
+) -> Assembled | None:
+    """Return typed columns and tables as the options and the values say; None after errors.
+
+    Raw columns are freed as they are converted. Scales are not known yet: see `with_scales`.
+    """
+    matched = match_splits(tables, sink)
+    if matched is None:
+        return None
+    sound = all(table.sound for table in tables.values())
+    reports = {split: FileReport(sink, table.file) for split, table in tables.items()}
+    rules = rules_by_name(matched.names, options, sink)
+    weights = _weights(matched, tables, options, reports, sink)
+    columns: list[Column] = []
+    cells: dict[str, list[Cells]] = {split: [] for split in tables}
+    left_out: dict[str, str] = {}
+    verdicts: list[tuple[str, Verdict]] = []
+    for position, name in enumerate(matched.names):
+        if name == options.weight:
+            continue
+        rule = rules.get(name)
+        parts = [
+            cleaned(_taken(tables[split], places[position]), options.missing)
+            for split, places in matched.places.items()
+        ]
+        declared = rule is not None and (rule.kind != "auto" or rule.labels is not None)
+        verdict = judge_declared(parts, rule) if rule and declared else judge(name, parts)
+        verdicts.append((name, replace(verdict, parts=[], odd=None)))
+        if verdict.odd is not None and sound:
+            originals = dict(zip(tables, parts, strict=True))
+            warn_of_odd_cells(name, verdict, originals, tables, sink)
+        del parts
+        if verdict.kind is None:
+            left_out[name] = "ignore" if verdict.omission is None else verdict.omission
+            continue
+        column = labelled(column_of(name, verdict, rule), options.unseen)
+        columns.append(column)
+        for split, part in zip(tables, verdict.parts, strict=True):
+            found, misfits = encoded(part, column, "error")
+            cells[split].append(found)
+            report_misfits(tables[split], column.name, misfits, reports[split])
+    for report in reports.values():
+        report.close()
+    if sink.failed or not sound:
+        return None
+    where = next(iter(tables.values())).file
+    if not columns:
+        sink.error("E319", "no column can be modelled", where=where, notes=_reasons(verdicts))
+        return None
+    if not published:
+        for table in tables.values():
+            warn_of_header(table, sink)
+        warn_of_left_out(verdicts, sink, where)
+    names = matched.names if left_out or options.weight is not None else ()
+    later = TableRules(names, options.weight, options.unseen)
+    return Assembled(tuple(columns), cells, weights, left_out, later)
+
+
+def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> list[str]:
+    words = {
+        "empty": "it has no values",
+        "constant": "it has a single value",
+        "id": "it identifies rows",
+        "labels": "it has too many different texts",
+        "nested": "it holds nested values",
+    }
+    return [f"`{n}`: {words.get(v.omission or '', 'the spec ignores it')}" for n, v in verdicts[:8]]
+
+
+def _taken(table: RawTable, place: int | None) -> RawColumn:
+    """Take a column out of its table, so that its memory is freed when it has been converted."""
+    if place is None:
+        return RawColumn("numbers", np.full(table.rows, np.nan))
+    found = table.columns[place]
+    table.columns[place] = RawColumn("numbers", found.cells[:0])
+    if place == 0:  # the table counts its rows by its first column
+        table.columns[0] = RawColumn("other", np.broadcast_to(np.uint8(0), found.rows))
+    return found
+
+
+def fitted(
+    tables: Mapping[str, RawTable],
+    columns: Sequence[Column],
+    rules: TableRules,
+    sink: Sink,
+    missing: Sequence[str] = MISSING,
+) -> dict[str, Table] | None:
+    """Return tables of a model's columns; None after reporting what does not fit them."""
+    matched = match_model(columns, rules, tables, sink)
+    if matched is None:
+        return None
+    sound = all(table.sound for table in tables.values())
+    found = {}
+    for split, table in tables.items():
+        places = matched.places[split]
+        cells = []
+        with FileReport(sink, table.file) as report:
+            for column, place in zip(columns, places, strict=False):
+                raw = cleaned(_taken(table, place), missing)
+                made, misfits = encoded(raw, column, rules.unseen)
+                cells.append(made)
+                report_misfits(table, column.name, misfits, report)
+            weights = None
+            if rules.weight is not None and places[-1] is not None:
+                raw = cleaned(_taken(table, places[-1]), missing)
+                weights = _weights_of(raw, rules.weight, table, report)
+        found[split] = (cells, weights)
+    if sink.failed or not sound:
+        return None
+    return {split: Table.of_columns(cells, weights) for split, (cells, weights) in found.items()}
+
+
+def with_scales(
+    columns: Sequence[Column], train: Table, options: DataOptions | None = None
+) -> tuple[Column, ...]:
+    """Return the columns, numeric ones with the scale of their training values."""
+    given = {}
+    if options is not None:
+        given = rules_by_name([c.name for c in columns], options, Sink())
+    found = []
+    for i, column in enumerate(columns):
+        if not column.is_finite:
+            rule = given.get(column.name)
+            step = rule.resolution if rule is not None else None
+            if column.kind == "count":
+                step = 1.0
+            values = train.column(i)
+            scale = scale_of(values, train.weights, unit=column.unit, resolution=step)
+            column = replace(column, scale=scale)
+        found.append(column)
+    return tuple(found)
+
+
+# ---- weights ---------------------------------------------------------------------------------
+
+
+def _weights(
+    matched: Matched,
+    tables: Mapping[str, RawTable],
+    options: DataOptions,
+    reports: Mapping[str, FileReport],
+    sink: Sink,
+) -> dict[str, Floats]:
+    """Return the row weights by split, if a column holds them; report bad ones (E321)."""
+    if options.weight is None:
+        return {}
+    if options.weight not in matched.names:
+        message = f"there is no column `{options.weight}` to take row weights from"
+        help = did_you_mean(options.weight, matched.names)
+        sink.error("E320", message, options.span_of("weight"), help=help)
+        return {}
+    position = matched.names.index(options.weight)
+    found = {}
+    for split, table in tables.items():
+        raw = cleaned(_taken(table, matched.places[split][position]), options.missing)
+        found[split] = _weights_of(raw, options.weight, table, reports[split])
+    return found
+
+
+def _weights_of(raw: RawColumn, name: str, table: RawTable, report: FileReport) -> Floats:
+    numbers = converted(raw, NUMBERS)[0] if raw.kind == "texts" else raw
+    values = numbers.doubles()
+    with np.errstate(invalid="ignore"):
+        bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))
+    if len(bad):
+        first = int(bad[0])
+        message = f"the weight in column `{name}` is not a positive number{table.row_text(first)}"
+        report.error("E321", message, line=table.line_of(first), notes=_others(len(bad)))
+    return values
+
+
+# ---- messages --------------------------------------------------------------------------------
+
+
+def report_misfits(
+    table: RawTable, name: str, misfits: Sequence[Misfit], report: FileReport
+) -> None:
+    """Report the cells that a column cannot have: the first of each kind, and a count."""
+    for misfit in misfits:
+        first = int(misfit.rows[0])
+        reason = f", {misfit.reason}" if misfit.reason else ""
+        message = f"column `{name}` holds {misfit.value}{table.row_text(first)}{reason}"
+        notes = _others(len(misfit.rows))
+        line = table.line_of(first)
+        report.error(misfit.code, message, line=line, notes=notes, help=misfit.help)
+
+
+def _others(cells: int) -> tuple[str, ...]:
+    return (f"and {counted(cells - 1, 'more such cell')} in this column",) if cells > 1 else ()

@@ -1,0 +1,107 @@
+"""Columns as a spec declares them, and the labels and units that follow."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from spnc.data.column_kinds import Verdict, date_unit, settled, values_of
+from spnc.data.columns import Column, Label
+from spnc.data.options import ColumnRule, DataOptions
+from spnc.data.raw_table import RawColumn
+from spnc.data.table_rules import OTHER, Unseen
+from spnc.data.text_values import DATES, converted, whole_numbers
+from spnc.diagnostics import Sink, did_you_mean
+
+_YEARS = (1000, 9999)  # whole numbers that are years where dates are declared
+_GLOB = frozenset("*?[")
+
+
+def rules_by_name(names: Sequence[str], options: DataOptions, sink: Sink) -> dict[str, ColumnRule]:
+    """Return the rule of each column that has one; report rules that match no column (E320).
+
+    A name comes before all patterns, and a pattern before those after it.
+    """
+    found: dict[str, ColumnRule] = {}
+    exact = [rule for rule in options.columns if rule.name in set(names)]
+    for rule in [*exact, *(r for r in options.columns if r not in exact)]:
+        matches = [rule.name] if rule in exact else fnmatch.filter(names, rule.name)
+        if not matches:
+            pattern = bool(_GLOB & set(rule.name))
+            what = "no column matches" if pattern else "there is no column"
+            help = did_you_mean(rule.name.strip("*"), names)
+            sink.error("E320", f"{what} `{rule.name}`", rule.span_of(""), help=help)
+        for name in matches:
+            found.setdefault(name, rule)
+    return found
+
+
+def judge_declared(parts: Sequence[RawColumn], rule: ColumnRule) -> Verdict:
+    """Return a column of the kind that the spec gives; values that contradict come out later."""
+    parts = list(parts)
+    if rule.kind == "ignore":
+        return Verdict(None, parts)
+    if rule.kind in ("binary", "categorical") or rule.labels is not None:
+        parts = settled(parts)
+        labels = rule.labels or values_of(parts)
+        if rule.kind == "binary":
+            labels = labels[:2]  # others are reported as values that do not fit
+        if not labels:
+            labels = (0, 1)
+        elif len(labels) == 1:
+            labels = (0, 1) if labels[0] in (0, 1) else (*labels, OTHER)
+        return Verdict("binary" if len(labels) == 2 else "categorical", parts, labels)
+    if rule.kind == "date":
+        return Verdict("date", [_dated(p) for p in parts])
+    assert rule.kind in ("count", "real")
+    return Verdict(rule.kind, parts)
+
+
+def _dated(part: RawColumn) -> RawColumn:
+    """Return texts and years as dates, as far as all of them are."""
+    if part.kind == "texts":
+        dates, bad = converted(part, DATES)
+        return part if bad.any() else dates
+    whole = whole_numbers(part) if part.kind == "numbers" else None
+    if whole is None or whole.is_empty:
+        return part
+    years = whole.cells[~whole.absent]
+    if years.min() < _YEARS[0] or years.max() > _YEARS[1]:
+        return part
+    starts = (whole.cells.astype(np.int64) - 1970).astype("datetime64[Y]").astype("datetime64[s]")
+    seconds = starts.astype(np.float64)
+    seconds[whole.absent] = np.nan
+    return RawColumn("dates", seconds)
+
+
+def column_of(name: str, verdict: Verdict, rule: ColumnRule | None) -> Column:
+    """Return the column of a verdict, with the unit that the spec gives."""
+    kind = verdict.kind
+    assert kind is not None
+    unit = rule.unit if rule is not None else ""
+    if kind in ("binary", "categorical"):
+        labels = verdict.labels
+        return Column(name, kind, len(labels), _unless_plain(labels), None, unit)
+    if kind == "date":
+        unit = date_unit(verdict.parts)
+    return Column(name, kind, 0, None, None, unit)
+
+
+def labelled(column: Column, unseen: Unseen) -> Column:
+    """Return the column with a state for categories that are seen only later, if asked for."""
+    if not column.is_finite or unseen != "other":
+        return column
+    labels: tuple[Label, ...] = column.labels or tuple(range(column.states))
+    if OTHER in labels:
+        return column
+    labels = (*labels, OTHER)
+    return replace(column, kind="categorical", states=len(labels), labels=labels)
+
+
+def _unless_plain(labels: tuple[Label, ...]) -> tuple[Label, ...] | None:
+    """Return the labels, or None for whole numbers from 0 on, which stand for themselves."""
+    plain = all(type(label) is int for label in labels) and labels == tuple(range(len(labels)))
+    return None if plain else labels

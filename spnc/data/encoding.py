@@ -1,0 +1,209 @@
+"""From the raw cells of a column to codes or numbers, given what the column is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spnc.common.arrays import Floats
+from spnc.data.columns import Column, Label
+from spnc.data.dataset import Cells, code_type
+from spnc.data.raw_table import RawColumn
+from spnc.data.table_rules import OTHER, Unseen
+from spnc.data.text_cells import is_number
+from spnc.data.text_values import DATES, NUMBERS, converted
+
+DAY = 86_400.0  # seconds
+TABLE_RANGE = 1 << 16  # whole numbers within such a range are looked up in a table
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Misfit(NamedTuple):
+    """Cells that a column cannot have: the code of the problem, their rows, and why."""
+
+    code: str
+    rows: NDArray[np.intp]
+    value: str  # the first of them
+    reason: str
+    help: str
+
+
+def encoded(raw: RawColumn, column: Column, unseen: Unseen = "error") -> tuple[Cells, list[Misfit]]:
+    """Return the cells of a column as tables store them, and those that do not fit the column."""
+    if raw.kind == "other":
+        rows = np.flatnonzero(~raw.absent)
+        help = "give it as numbers, texts, booleans or dates"
+        misfit = Misfit("E304", rows, "a nested value", "which cannot be modelled", help)
+        return _none(raw.rows, column), [misfit] if len(rows) else []
+    if raw.is_empty:
+        return _none(raw.rows, column), []
+    return _codes(raw, column, unseen) if column.is_finite else _numbers(raw, column)
+
+
+def _none(rows: int, column: Column) -> Cells:
+    """Return a column of missing cells."""
+    if not column.is_finite:
+        return np.full(rows, np.nan)
+    kind = code_type(column.states)
+    return np.full(rows, np.iinfo(kind).max, dtype=kind)
+
+
+# ---- states ----------------------------------------------------------------------------------
+
+
+def _codes(raw: RawColumn, column: Column, unseen: Unseen) -> tuple[Cells, list[Misfit]]:
+    kind = code_type(column.states)
+    hole = np.iinfo(kind).max
+    labels: Sequence[Label] = column.labels if column.labels is not None else range(column.states)
+    absent = raw.absent
+    # Codes that stand for themselves, as most tables of codes have them, need no translation.
+    plain = column.labels is None and raw.kind != "texts" and raw.cells.dtype == kind
+    if plain and raw.missing is None and int(raw.cells.max(initial=0)) < column.states:
+        return raw.cells, []
+    distinct, position = _distinct(raw)
+    known = {label: code for code, label in enumerate(labels)}
+    found = np.array([_code_of(value, known) for value in distinct], dtype=np.int64)
+    new = found < 0
+    if unseen == "other" and OTHER in known:
+        found[new] = known[OTHER]
+    elif unseen == "missing":
+        found[new] = hole
+    misfits = []
+    if unseen == "error" or (unseen == "other" and OTHER not in known):
+        bad = new[position] & ~absent
+        if bad.any():
+            misfits = [_unknown(raw, column, np.flatnonzero(bad), labels)]
+    found[found < 0] = hole
+    codes = found.astype(kind)[position]
+    if absent.any():
+        codes[absent] = hole
+    return codes, misfits
+
+
+def _distinct(raw: RawColumn) -> tuple[list[Any], NDArray[Any]]:
+    """Return values that include all of the column, and for each cell the position of its own."""
+    if raw.kind == "texts":
+        return raw.text_list(), raw.cells
+    cells = raw.cells
+    if cells.dtype.kind == "f":
+        cells = np.where(raw.absent, 0.0, cells)
+    elif raw.missing is not None:
+        cells = np.where(raw.missing, cells[np.argmin(raw.missing)], cells)
+    if cells.dtype.kind != "f":
+        low, high = int(cells.min()), int(cells.max())
+        if high - low < TABLE_RANGE:
+            offset = cells if low == 0 else cells.astype(np.int64) - low
+            values: list[Any] = list(range(low, high + 1))
+            return ([bool(v) for v in values] if raw.kind == "booleans" else values), offset
+    distinct, position = np.unique(cells, return_inverse=True)
+    if raw.kind == "dates":
+        return [iso_text(v) for v in distinct.tolist()], position
+    return distinct.tolist(), position
+
+
+def _code_of(value: Any, known: dict[Label, int]) -> int:
+    """Return the code of a value, read as a text or as a number if that is what labels are."""
+    if value in known:
+        return known[value]
+    if isinstance(value, str):
+        if is_number(value):
+            return known.get(float(value), -1)
+        if value.lower() in ("true", "false"):
+            return known.get(value.lower() == "true", -1)
+        return -1
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return known.get(str(value), -1)
+
+
+def _unknown(
+    raw: RawColumn, column: Column, rows: NDArray[np.intp], labels: Sequence[Label]
+) -> Misfit:
+    reason = f"which is not one of its {column.states} values"
+    if column.labels is None:
+        reason = f"outside the states 0 to {column.states - 1}"
+    shown = ", ".join(label_text(label) for label in labels[:8])
+    more = f" and {len(labels) - 8:,} more" if len(labels) > 8 else ""
+    help = f"known: {shown}{more}; leave the cell empty if the value is unknown"
+    return Misfit("E308", rows, cell_text(raw, int(rows[0])), reason, help)
+
+
+# ---- numbers ---------------------------------------------------------------------------------
+
+
+def _numbers(raw: RawColumn, column: Column) -> tuple[Cells, list[Misfit]]:
+    misfits = []
+    wanted = "a date" if column.kind == "date" else "a number"
+    if raw.kind == "texts":
+        given, (raw, bad) = raw, converted(raw, DATES if column.kind == "date" else NUMBERS)
+        if bad.any():
+            misfits.append(_not_a_number(given, np.flatnonzero(bad), wanted))
+    values: Floats = raw.doubles()
+    if column.kind == "date":
+        values = _dates(raw, values, column.unit)
+    with np.errstate(invalid="ignore"):
+        infinite = np.isinf(values)
+        wrong = np.zeros(len(values), dtype=np.bool_)
+        if column.kind == "count":
+            wrong = ((values < 0) | (values != np.floor(values))) & ~np.isnan(values) & ~infinite
+    if infinite.any():
+        help = "leave the cell empty if the value is unknown"
+        rows = np.flatnonzero(infinite)
+        misfits.append(Misfit("E316", rows, "an infinite value", "", help))
+    if wrong.any():
+        rows = np.flatnonzero(wrong)
+        value = f"{values[rows[0]]:.12g}"
+        help = "declare the column as `real`"
+        misfits.append(Misfit("E308", rows, value, "which is not a whole number from 0 on", help))
+    return values, misfits
+
+
+def _not_a_number(raw: RawColumn, rows: NDArray[np.intp], wanted: str) -> Misfit:
+    value = cell_text(raw, int(rows[0]))
+    help = f"write {wanted}, or list the text under `missing`"
+    if wanted == "a date":
+        help = "write dates as 2024-01-31 and times as 2024-01-31 12:00:00"
+    elif "," in value and value.strip("`").replace(",", ".", 1).replace(".", "").isdigit():
+        help = "write decimals with a point"
+    return Misfit("E304", rows, value, f"which is not {wanted}", help)
+
+
+def _dates(raw: RawColumn, values: Floats, unit: str) -> Floats:
+    """Return dates in their unit. Plain numbers are taken to be in that unit already."""
+    if raw.kind != "dates" or unit != "days":
+        return values
+    return values / DAY
+
+
+# ---- words -----------------------------------------------------------------------------------
+
+
+def label_text(label: Label) -> str:
+    """Return a label as people read it."""
+    return f"{label:g}" if isinstance(label, float) else str(label)
+
+
+def cell_text(raw: RawColumn, row: int) -> str:
+    """Return a cell as messages show it."""
+    cell = raw.cells[row]
+    if raw.kind == "texts":
+        return f"`{raw.texts[int(cell)].as_py()}`"
+    if raw.kind == "dates":
+        return f"`{iso_text(float(cell))}`"
+    if raw.kind == "booleans":
+        return str(bool(cell))
+    return f"{float(cell):.12g}"
+
+
+def iso_text(seconds: float) -> str:
+    """Return a time since 1970 as ISO 8601 text, a midnight as a date alone."""
+    try:
+        moment = _EPOCH + timedelta(seconds=round(seconds, 6))
+    except OverflowError:
+        return f"{seconds:g} s"
+    plain = moment.replace(tzinfo=None)
+    return plain.date().isoformat() if seconds % DAY == 0 else plain.isoformat(sep=" ")

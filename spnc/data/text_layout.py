@@ -1,0 +1,99 @@
+"""How a text table is laid out: its delimiter, its header, and the first line of its rows."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from spnc.data.options import Header
+from spnc.data.text_cells import is_number, is_typed, records, sniff_delimiter
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+SNIFFED_BYTES = 1 << 16  # from which the layout is found
+_SEQUENCE = 4  # numbers in a row, such as 0,1,2,3, that look like names rather than values
+_COMPARED_ROWS = 5  # rows below a first line that it must differ from, to look like a header
+
+
+class FirstLine(NamedTuple):
+    """Whether the first line holds names; `doubt` says what else it may be, for a warning."""
+
+    is_header: bool
+    doubt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The delimiter of a text, whether its first line holds names, and a doubt about that."""
+
+    delimiter: str
+    first_line: FirstLine
+
+
+def with_plain_line_ends(data: bytes) -> bytes:
+    """Return the same lines, all ended by `\\n`."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data
+
+
+def found_layout(
+    start: bytes, delimiter: str | None, header: Header, missing: Sequence[str]
+) -> Layout:
+    """Return the layout of a text from its beginning, whose line ends are `\\n`."""
+    cut = start[:SNIFFED_BYTES]
+    if len(start) > SNIFFED_BYTES:
+        cut = cut[: cut.rfind(b"\n") + 1 or None]
+    text = cut.decode(errors="replace")
+    delimiter = delimiter or sniff_delimiter(text)
+    rows = [cells for _, cells in records(text, delimiter) if not isinstance(cells, csv.Error)]
+    return Layout(delimiter, judge_first_line(rows, header, missing))
+
+
+def judge_first_line(
+    rows: Sequence[Sequence[str]], header: Header, missing: Sequence[str]
+) -> FirstLine:
+    """Return whether the first of these rows holds names.
+
+    `auto`: it does if it has a word above a column of numbers or dates. Where no column is of
+    numbers or dates, it does unless one of its words occurs again below.
+    """
+    if not rows:
+        return FirstLine(header == "yes")
+    marks = {m.strip() for m in missing}
+    first = [cell.strip() for cell in rows[0]]
+    below = [[row[i].strip() for row in rows[1:] if i < len(row)] for i in range(len(first))]
+    below = [[cell for cell in cells if cell not in marks] for cells in below]
+    words = [bool(c) and c not in marks and not is_typed(c) for c in first]
+    typed = [2 * sum(map(is_typed, cells)) > len(cells) for cells in below]
+    named = any(word and kind for word, kind in zip(words, typed, strict=True))
+    if header == "yes":
+        return FirstLine(True)
+    if header == "no":
+        return FirstLine(False, "words above columns of numbers" if named else None)
+    if named or not any(words):
+        return FirstLine(named, None if named else _number_header(first, below))
+    contrary = any(kind and not word for word, kind in zip(words, typed, strict=True))
+    again = any(
+        word and cell in set(cells) for word, cell, cells in zip(words, first, below, strict=True)
+    )
+    return FirstLine(not (contrary or again))
+
+
+def _number_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> str | None:
+    """Return why a first line of numbers looks like a header; None if it does not."""
+    if not all(is_number(c) and float(c).is_integer() for c in first) or len(first) < 2:
+        return None
+    numbers = [int(float(c)) for c in first]
+    if len(set(numbers)) < len(numbers):
+        return None
+    steps = {b - a for a, b in pairwise(numbers)}
+    if steps == {1} and numbers[0] in (0, 1) and len(numbers) >= _SEQUENCE:
+        return f"the numbers {numbers[0]}, {numbers[1]}, {numbers[2]}, …"
+    for number, cells in zip(numbers, below, strict=True):
+        values = [float(c) for c in cells if is_number(c)]
+        if len(values) < _COMPARED_ROWS or min(values) <= number <= max(values):
+            return None
+    return "numbers unlike all that are below them"

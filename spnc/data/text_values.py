@@ -1,0 +1,151 @@
+"""What texts mean: numbers, truth values, dates, or themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spnc.common.arrays import Floats
+from spnc.data.raw_table import Mask, RawColumn, RawKind, smallest
+from spnc.data.text_cells import NUMBER, is_number
+
+_TRUTH = {"true": 1.0, "false": 0.0}
+# ISO 8601, also with slashes: a day or a month, and perhaps a time of day and its zone.
+_DATE = (
+    r"^[0-9]{4}([-/])[0-9]{2}(([-/])[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
+    r"(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?$"
+)
+_WHOLE = 2.0**53  # doubles count without gaps up to here
+
+
+def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
+    """Return the column with the texts and numbers that mean a missing value taken out.
+
+    A number among them stands for all equal numbers. Texts are stripped of white space, and only
+    those that occur are kept.
+    """
+    marks = [float(m) for m in missing if is_number(m.strip())]
+    if column.kind == "numbers":
+        if marks:
+            absent = column.absent | np.isin(column.cells, marks)
+            return RawColumn("numbers", column.cells, absent if absent.any() else None)
+        return column
+    if column.kind != "texts" or column.texts is None or not len(column.texts):
+        return column
+    texts = pc.utf8_trim_whitespace(column.texts).dictionary_encode()
+    position = texts.indices.to_numpy(zero_copy_only=False)
+    words = texts.dictionary
+    marked = pc.is_in(words, value_set=pa.array([m.strip() for m in missing], type=pa.string()))
+    is_mark = np.asarray(marked.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    if marks:
+        is_mark |= [is_number(w) and float(w) in marks for w in words.to_pylist()]
+    cells = position[column.cells]
+    absent = is_mark[cells]
+    if column.missing is not None:
+        absent |= column.missing
+    seen = np.zeros(len(words), dtype=np.bool_)
+    seen[cells if not absent.any() else cells[~absent]] = True
+    if not seen.all():
+        renumbered = np.cumsum(seen) - 1
+        cells = np.where(seen[cells], renumbered[cells], 0)
+        words = words.filter(pa.array(seen))
+    return RawColumn("texts", smallest(cells), absent if absent.any() else None, words)
+
+
+class Meaning(NamedTuple):
+    """Something that texts can stand for: which texts do, and the numbers that they mean."""
+
+    kind: RawKind
+    fits: Callable[[Any], Any]
+    values: Callable[[list[str]], Sequence[float]]
+
+
+NUMBERS = Meaning(
+    "numbers",
+    lambda texts: pc.match_substring_regex(texts, f"^(?i:{NUMBER})$"),
+    lambda texts: [float(text) for text in texts],
+)
+BOOLEANS = Meaning(
+    "booleans",
+    lambda texts: pc.is_in(pc.utf8_lower(texts), value_set=pa.array(list(_TRUTH))),
+    lambda texts: [_TRUTH[text.lower()] for text in texts],
+)
+DATES = Meaning(
+    "dates",
+    lambda texts: pc.match_substring_regex(texts, _DATE),
+    lambda texts: _seconds(texts),
+)
+
+
+def meant(column: RawColumn, meaning: Meaning) -> Floats:
+    """Return what each text of a column means, NaN for a text that means nothing of the kind."""
+    good = np.asarray(meaning.fits(column.texts).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    values = np.full(len(good), np.nan)
+    if good.any():
+        values[good] = meaning.values(column.texts.filter(pa.array(good)).to_pylist())
+    return values
+
+
+def converted(column: RawColumn, meaning: Meaning) -> tuple[RawColumn, Mask]:
+    """Return a column of texts as what they mean, and which cells mean nothing of the kind.
+
+    These cells are missing in the result.
+    """
+    absent = column.absent
+    values = meant(column, meaning)
+    cells = values[column.cells] if len(values) else np.full(column.rows, np.nan)
+    cells[absent] = np.nan
+    if meaning is not BOOLEANS:
+        return RawColumn(meaning.kind, cells), np.isnan(cells) & ~absent
+    holes = np.isnan(cells)
+    truths = np.where(holes, 0.0, cells).astype(np.uint8)
+    return RawColumn("booleans", truths, holes if holes.any() else None), holes & ~absent
+
+
+def _seconds(texts: list[str]) -> Sequence[float]:
+    """Return seconds since 1970, NaN for a day or time that does not exist."""
+    if not texts:
+        return []
+    try:
+        whole = pa.array(texts).cast(pa.timestamp("us"))
+        found: Floats = whole.cast(pa.int64()).to_numpy() / 1e6
+        return found.tolist()
+    except pa.ArrowInvalid:
+        return [_one_date(text) for text in texts]
+
+
+def _one_date(text: str) -> float:
+    text = re.sub(r"^(\d{4})/(\d{2})(?:/(\d{2}))?", _dashed, text)
+    if re.fullmatch(r"\d{4}-\d{2}", text):
+        text += "-01"
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return float("nan")
+    return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _dashed(match: re.Match[str]) -> str:
+    return "-".join(part for part in match.groups() if part is not None)
+
+
+def whole_numbers(column: RawColumn) -> RawColumn | None:
+    """Return a column of numbers as integers if all of them are whole; None if one is not."""
+    if column.cells.dtype.kind != "f":
+        return column
+    step = 1 << 16  # most columns with fractions show one at once
+    for begin in range(0, column.rows, step):
+        part = column.cells[begin : begin + step]
+        with np.errstate(invalid="ignore"):
+            if not ((np.floor(part) == part) & (np.abs(part) < _WHOLE) | np.isnan(part)).all():
+                return None
+    absent = column.absent
+    holed = bool(absent.any())
+    cells = np.where(absent, 0.0, column.cells) if holed else column.cells
+    return RawColumn("numbers", smallest(cells.astype(np.int64)), absent if holed else None)
