@@ -159,7 +159,10 @@ def _count(
     """Return the chosen split, the number of its rows, and its joint counts."""
     from spnc.data.pairs import pair_counts
     from spnc.data.stream import stream_table
+    from spnc.queries.discretise import cuts_by_scale, discretised_columns, discretised_table
 
+    cuts = cuts_by_scale(model.columns)
+    columns = discretised_columns(model.columns, cuts)
     observer.stage("reading data")
     rows: dict[str, int] = {}
     counts: PairCounts | None = None
@@ -172,7 +175,8 @@ def _count(
     ):
         rows[split] = rows.get(split, 0) + piece.rows
         if split == (arguments.split or next(iter(rows))):  # the first is `train` or `all`
-            found = pair_counts(model.columns, piece.distinct())
+            binned = discretised_table(piece, model.columns, cuts)
+            found = pair_counts(columns, binned.distinct())
             counts = found if counts is None else counts + found
     sink.stop()
     check_split(arguments, rows, sink)
