@@ -227,7 +227,8 @@ class Histogram(NumericLeaf):
 
 
 def _is_half(edges: Floats) -> NDArray[np.bool_]:
-    return np.logical_and(edges >= -0.5, edges - 0.5 == np.floor(edges))
+    found: NDArray[np.bool_] = (edges >= -0.5) & (edges - 0.5 == np.floor(edges))
+    return found
 
 
 def _shares(table: Floats) -> Floats:

@@ -11,7 +11,7 @@ from spnc.common.arrays import Floats
 _LARGE = 50.0  # from here on, the asymptotic series below are exact to about 1e-16
 _NEAR = 0.2  # below, t - log(1 + t) is a series: the difference would lose digits
 _STEPS = 200  # enough for bisection alone; Newton's method takes about five
-_CLOSE = 4e-16  # relative size of a last step, about two units in the last place
+_CLOSE = 1e-8  # size of the last step of Newton's method; the error is about its square
 
 
 def log1p_deficit(t: Floats, log1p_t: Floats | None = None) -> Floats:
@@ -91,8 +91,8 @@ def increasing_root(
             following = x - value / slope
         inside = (following >= low) & (following <= high)
         following = np.where(inside, following, 0.5 * (low + high))
-        step = np.abs(following - x)
+        close = np.abs(following - x) <= _CLOSE * np.maximum(np.abs(x), 1.0)
         x = following
-        if bool((step <= _CLOSE * np.abs(x) + np.finfo(float).tiny).all()):
+        if bool((close & (inside | (low == high))).all()):
             break
     return x
