@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.common.observer import Progress
 from spnc.data.dataset import PIECE_CELLS, Table
 from spnc.leaves.finite import as_finite
-from spnc.program.program import Parameters
+from spnc.program.program import Parameters, Program
+from spnc.queries.flows import node_flows
 
 WIDE = 64  # columns from which on one flow pass per row is cheaper than a query for every cell
+LEAST_DENSITY = 1e-200  # below, and above its inverse, shares may leave the range of doubles
 
 
 def cell_log_probabilities(
@@ -19,6 +22,7 @@ def cell_log_probabilities(
 ) -> Floats:
     """Return log p(cell | all other cells of its row), `[row, column]`, exactly.
 
+    It is a log density, in the column's units, where the column is numeric.
     Minus infinity where the rest of the row makes the cell impossible; NaN where the cell is
     missing, or where the rest of the row is impossible by itself.
     """
@@ -37,31 +41,51 @@ def cell_log_probabilities(
 
 
 def _by_flow(engine: Engine, parameters: Parameters, row: Floats) -> Floats | None:
-    """Compute all cells of a row in one pass; None if some leaf gives a cell probability zero.
+    """Compute all cells of a row in one pass; None if some leaf's part in that would be lost.
 
     The flow F(l) of a leaf l over the cell's column is the leaf's share of p(row). Without the cell
     the leaf's value would be one instead of p(cell | l), and its share larger by 1 / p(cell | l).
-    So F(l) / p(cell | l), summed over the column's leaves, is p(rest) / p(row). A leaf with
-    probability zero has no flow, and its share cannot be recovered.
+    So F(l) / p(cell | l), summed over the column's leaves, is p(rest) / p(row). A leaf that makes
+    the cell impossible, or so improbable that no flow is left, has a share that is not recovered.
     """
     program = engine.program
     counts = engine.expected_counts(parameters, engine.load(Table(row[None]), once=True))
     if counts.score.possible == 0.0:
         return None
     known = ~np.isnan(row)
-    codes = np.where(known, row, 0).astype(np.int64)
+    codes = np.where(known, row, 0)
+    through = node_flows(program, counts)
     ratio = np.zeros(len(row))
     for leaf, table, own in zip(program.leaves, parameters.tables, counts.tables, strict=True):
-        states = codes[leaf.variables]
-        at = np.arange(len(leaf))
-        chances = as_finite(leaf.kind).probabilities(table, leaf.states)[at, states]
-        if (chances[known[leaf.variables]] == 0.0).any():
+        at, cells = np.arange(len(leaf)), leaf.variables
+        if leaf.kind.is_finite:
+            states = codes[cells].astype(np.int64)
+            chances = as_finite(leaf.kind).probabilities(table, leaf.states)[at, states]
+            flow = own[at, states]
+            lost = chances == 0.0
+        else:
+            chances = np.exp(leaf.kind.log_density(table, row[cells, None])[:, 0])
+            flow = through[leaf.first : leaf.last]
+            lost = (chances < LEAST_DENSITY) | (chances > 1.0 / LEAST_DENSITY) | (flow == 0.0)
+        if lost[known[cells]].any():
             return None
-        flows = np.divide(own[at, states], chances, out=np.zeros(len(leaf)), where=chances > 0.0)
-        ratio += np.bincount(leaf.variables, weights=flows, minlength=len(row))
+        shares = np.divide(flow, chances, out=np.zeros(len(leaf)), where=chances > 0.0)
+        ratio += np.bincount(cells, weights=shares, minlength=len(row))
     found = np.full(len(row), np.nan)
-    found[known] = -np.log(np.maximum(ratio[known], 1.0))  # only rounding can violate the bound
+    found[known] = _bounded(-np.log(ratio[known]), _is_finite(program)[known])
     return found
+
+
+def _is_finite(program: Program) -> NDArray[np.bool_]:
+    return np.array([column.is_finite for column in program.columns])
+
+
+def _bounded(logs: Floats, finite: NDArray[np.bool_]) -> Floats:
+    """Return log probabilities of finite columns as at most 0, which only rounding can violate.
+
+    The densities of numeric columns have no bound.
+    """
+    return np.where(finite, np.minimum(logs, 0.0), logs)
 
 
 def _by_queries(
@@ -81,7 +105,7 @@ def _by_queries(
         possible = rest > -np.inf
         own = np.full(len(row), np.nan)
         own[possible] = whole[begin + row[possible]] - rest[possible]
-        found[begin + row, column] = np.minimum(own, 0.0)  # only rounding can violate the bound
+        found[begin + row, column] = _bounded(own, _is_finite(engine.program)[column])
         if progress is not None:
             progress("rows", min(begin + step, rows), rows)
     return found

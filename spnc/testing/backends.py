@@ -32,6 +32,7 @@ from spnc.testing.promises import FEW, Promise, expect, expect_close, hold
 OpenEngine = Callable[[Program], Engine]
 _NODE_SEEDS = 10  # of circuits whose every node is computed in plain Python
 _WIDE_SEEDS = 15  # of circuits with 3,000 leaves
+_MIXED = 0.5  # share of numeric columns in half of the circuits
 _MOST_TREES = 1_000  # induced trees that a circuit may have to be enumerated
 
 
@@ -85,7 +86,8 @@ def log_likelihoods_equal_a_plain_recursion(open_engine: OpenEngine, seed: int) 
     """Sums, products and leaves mean what they say, with and without missing cells."""
     rng = np.random.default_rng(seed)
     extremes, missing = bool(rng.integers(2)), float(rng.choice([0.0, 0.3]))
-    graph = random_circuit(seed, variables=6, depth=5, extremes=extremes)
+    numeric = float(rng.choice([0.0, 0.5, 1.0]))
+    graph = random_circuit(seed, variables=6, depth=5, extremes=extremes, numeric=numeric)
     rows = random_rows(seed, graph.graph["columns"], 20, missing)
     wanted = np.array([probability(graph, row) for row in rows])
     found = np.exp(_log_likelihood(open_engine, graph, rows))
@@ -94,7 +96,7 @@ def log_likelihoods_equal_a_plain_recursion(open_engine: OpenEngine, seed: int) 
 
 def the_value_is_the_mixture_of_all_induced_trees(open_engine: OpenEngine, seed: int) -> None:
     """A circuit is a mixture with a component for every way of choosing children of sums."""
-    graph = _enumerable(seed)
+    graph = _enumerable(seed, numeric=_MIXED * (seed % 2))
     rows = random_rows(seed, graph.graph["columns"], 5, 0.2)
     trees = list(induced_trees(graph, find_root(graph)))
     expect_close(sum(weight for weight, _, _ in trees), 1.0, "the weights of all trees")
@@ -131,7 +133,7 @@ def expected_counts_are_posterior_counts_of_induced_trees(
 ) -> None:
     """Exact on shared nodes: each edge and leaf is counted in every tree that uses it."""
     rng = np.random.default_rng(seed)
-    program, parameters = lower(_enumerable(seed, share=0.6))
+    program, parameters = lower(_enumerable(seed, share=0.6, numeric=_MIXED * (seed % 2)))
     graph = lift(program, parameters)  # its nodes are called by their numbers in the program
     columns = graph.graph["columns"]
     rows = random_rows(seed, columns, 6, float(rng.choice([0.0, 0.3])))
@@ -139,7 +141,7 @@ def expected_counts_are_posterior_counts_of_induced_trees(
     engine = open_engine(program)
     counts = engine.expected_counts(parameters, engine.load(Table(rows, weights)))
 
-    edge_counts, leaf_counts = _posterior_counts(graph, rows, weights)
+    edge_counts, leaf_flows = _posterior_counts(graph, rows, weights)
     for segment in program.segments:
         if segment.is_sum:
             parents = np.repeat(np.arange(segment.first, segment.last), np.diff(segment.starts))
@@ -147,12 +149,19 @@ def expected_counts_are_posterior_counts_of_induced_trees(
             wanted = np.array([edge_counts.get(edge, 0.0) for edge in edges])
             found = counts.weights[segment.first_slot : segment.first_slot + len(wanted)]
             expect_close(found, wanted, "the counts of weights", rel=1e-9)
-    for leaf_table, found_table in zip(program.leaves, counts.tables, strict=True):
-        nothing = np.zeros(leaf_table.states)
-        wanted = np.array(
-            [leaf_counts.get(leaf_table.first + i, nothing) for i in range(len(leaf_table))]
-        )
-        expect_close(found_table, wanted, "the counts of leaves", rel=1e-9)
+    tables = zip(program.leaves, parameters.tables, counts.tables, strict=True)
+    for leaf, current, found_table in tables:
+        flows = np.array([leaf_flows[n] for n in range(leaf.first, leaf.last)])
+        cells = rows.T[leaf.variables]
+        if leaf.kind.is_finite:
+            every = [
+                [(f[x == s]).sum() for s in range(leaf.states)]
+                for f, x in zip(flows, cells, strict=True)
+            ]
+            wanted = np.array(every)
+        else:
+            wanted = leaf.kind.statistics(cells, flows, current, leaf.columns)
+        expect_close(found_table, wanted, "the statistics of leaves", rel=1e-9, abs=1e-9)
     total = float((np.log([probability(graph, row) for row in rows]) * weights).sum())
     expect_close(counts.score.total, total, "the summed log-likelihood")
 
@@ -160,12 +169,12 @@ def expected_counts_are_posterior_counts_of_induced_trees(
 def _posterior_counts(
     graph: Graph, rows: Floats, weights: Floats
 ) -> tuple[dict[tuple[Hashable, Hashable], float], dict[Hashable, Floats]]:
-    """Expected counts of edges, and of the states of leaves, by enumerating induced trees."""
-    node, columns = graph.nodes, graph.graph["columns"]
+    """Expected counts of edges, and flows of leaves by row, by enumerating induced trees."""
+    node = graph.nodes
     edge_counts: dict[tuple[Hashable, Hashable], float] = {}
-    leaf_counts: dict[Hashable, Floats] = {}
+    leaf_flows: dict[Hashable, Floats] = {n: np.zeros(len(rows)) for n in graph}
     trees = list(induced_trees(graph, find_root(graph)))
-    for row, row_weight in zip(rows, weights, strict=True):
+    for number, (row, row_weight) in enumerate(zip(rows, weights, strict=True)):
         shares = [
             w * float(np.prod([leaf_probability(node[n]["node"], row) for n in leaves]))
             for w, _, leaves in trees
@@ -175,17 +184,14 @@ def _posterior_counts(
             for edge in edges:
                 edge_counts[edge] = edge_counts.get(edge, 0.0) + posterior
             for leaf in leaves:
-                variable = node[leaf]["node"].variable
-                if not np.isnan(row[variable]):
-                    states = np.zeros(columns[variable].states)
-                    states[int(row[variable])] = posterior
-                    leaf_counts[leaf] = leaf_counts.get(leaf, np.zeros_like(states)) + states
-    return edge_counts, leaf_counts
+                leaf_flows[leaf][number] += posterior
+    return edge_counts, leaf_flows
 
 
 def values_of_nodes_compare_as_probabilities_do(open_engine: OpenEngine, seed: int) -> None:
     """Nodes over the same columns have values in the ratio of their probabilities."""
-    graph = random_circuit(seed, variables=5, depth=4, share=0.5)
+    numeric = _MIXED * (seed % 2)
+    graph = random_circuit(seed, variables=5, depth=4, share=0.5, numeric=numeric)
     rows = random_rows(seed, graph.graph["columns"], 12, 0.2)
     program, parameters, number = lower_with_numbers(graph)
     names = list(graph)
@@ -208,7 +214,9 @@ def _probabilities_below(graph: Graph, node: Hashable, rows: Floats) -> Floats:
 def flows_through_leaves_add_up_to_their_counts(open_engine: OpenEngine, seed: int) -> None:
     """`node_values_and_flows` and `expected_counts` agree."""
     rng = np.random.default_rng(seed)
-    program, parameters = lower(random_circuit(seed, variables=5, depth=4, share=0.5))
+    numeric = _MIXED * (seed % 2)
+    circuit = random_circuit(seed, variables=5, depth=4, share=0.5, numeric=numeric)
+    program, parameters = lower(circuit)
     table = Table(random_rows(seed, program.columns, 12, 0.2), rng.random(12) + 0.5)
     engine = open_engine(program)
     counts = engine.expected_counts(parameters, engine.load(table))
@@ -217,12 +225,13 @@ def flows_through_leaves_add_up_to_their_counts(open_engine: OpenEngine, seed: i
         nodes = np.arange(leaf.first, leaf.last)
         _, flows = engine.node_values_and_flows(parameters, table, nodes)
         wanted = leaf.kind.statistics(table.values.T[leaf.variables], flows, current, leaf.columns)
-        expect_close(own, wanted, "the counts of leaves", rel=1e-9)
+        expect_close(own, wanted, "the statistics of leaves", rel=1e-9, abs=1e-9)
 
 
 def a_table_without_rows_has_no_counts(open_engine: OpenEngine, seed: int) -> None:
     """No rows are no special case."""
-    engine, parameters = _opened(open_engine, random_circuit(seed))
+    circuit = random_circuit(seed, numeric=_MIXED * (seed % 2))
+    engine, parameters = _opened(open_engine, circuit)
     batch = engine.load(Table(np.empty((0, 5))))
     shape = engine.log_likelihood(parameters, batch).shape
     expect(shape == (0,), f"the log-likelihoods of no rows have the shape {shape}")
@@ -231,12 +240,12 @@ def a_table_without_rows_has_no_counts(open_engine: OpenEngine, seed: int) -> No
     expect(counts.score == Score(), "the score of no rows is not empty")
     expect_close(counts.weights, np.zeros_like(parameters.weights), "the counts", rel=0, abs=0)
     for found, leaf in zip(counts.tables, engine.program.leaves, strict=True):
-        expect_close(found, np.zeros((len(leaf), leaf.states)), "the counts", rel=0, abs=0)
+        expect_close(found, np.zeros((len(leaf), leaf.statistic_count)), "the counts", rel=0, abs=0)
 
 
 def a_repeated_row_counts_like_a_weight(open_engine: OpenEngine, seed: int) -> None:
     """Equal rows may be computed once, with a weight."""
-    graph = random_circuit(seed)
+    graph = random_circuit(seed, numeric=_MIXED * (seed % 2))
     rows = random_rows(seed, graph.graph["columns"], 10, 0.1)
     repeated = Table(np.repeat(rows, 3, axis=0))
     engine, parameters = _opened(open_engine, graph)

@@ -7,24 +7,44 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
-from spnc.data.columns import Column, ColumnKind
+from spnc.data.columns import Column, ColumnKind, Scale
 from spnc.data.dataset import Table
 from spnc.graph.nodes import Builder, Graph, Leaf, Sum, children_first, find_root, payloads
+from spnc.leaves import Distribution
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.categorical import Categorical
+from spnc.leaves.gaussian import Gaussian
 from spnc.leaves.indicator import Indicator
+from spnc.leaves.poisson import Poisson
+from spnc.leaves.uniform import Uniform
+
+_COUNTS = Scale(1.0, 0.0, 15.0, 3.0, 2.0, 1.0, 0.7)
+# Two kinds of real columns: one with values that are all different, one with values that repeat.
+_REALS = (Scale(1e-9, -9.0, 9.0, 0.0, 2.0, 0.0, 1.0), Scale(0.5, -9.0, 9.0, 0.0, 2.0, 0.0, 1.0))
 
 
-def random_columns(rng: np.random.Generator, count: int, binary_only: bool = False) -> list[Column]:
-    """Mostly binary columns, some of three or four states."""
+def random_columns(
+    rng: np.random.Generator, count: int, binary_only: bool = False, numeric: float = 0.0
+) -> list[Column]:
+    """Mostly binary columns, some of three or four states; a share of `numeric` ones."""
     columns = []
     for i in range(count):
+        if numeric > 0.0 and rng.random() < numeric:
+            columns.append(_numeric_column(rng, f"x{i}"))
+            continue
         states = 2 if binary_only or rng.random() < 0.7 else int(rng.integers(3, 5))
         kind: ColumnKind = "binary" if states == 2 else "categorical"
         columns.append(Column(f"x{i}", kind, states))
     return columns
+
+
+def _numeric_column(rng: np.random.Generator, name: str) -> Column:
+    if rng.random() < 0.3:
+        return Column(name, "count", 0, scale=_COUNTS)
+    return Column(name, "real", 0, scale=_REALS[int(rng.integers(2))])
 
 
 class CircuitGrower:
@@ -74,6 +94,8 @@ class CircuitGrower:
 
     def _leaf(self, variable: int) -> int:
         column = self.columns[variable]
+        if not column.is_finite:
+            return self.builder.leaf(variable, self._numeric(column))
         if self.extremes and self.rng.random() < 0.2:
             state = float(self.rng.integers(column.states))
             return self.builder.leaf(variable, Indicator(state))
@@ -87,6 +109,15 @@ class CircuitGrower:
             p_all = np.eye(column.states)[0]
         return self.builder.leaf(variable, Categorical(tuple(float(x) for x in p_all)))
 
+    def _numeric(self, column: Column) -> Distribution:
+        if column.kind == "count":
+            return Poisson(float(self.rng.uniform(0.0, 8.0)))
+        if self.extremes and self.rng.random() < 0.3:
+            low, width = self.rng.uniform(-6.0, 2.0), self.rng.uniform(1.0, 6.0)
+            return Uniform(float(low), float(low + width))
+        narrowest = 0.01 if self.extremes else 0.4
+        return Gaussian(float(self.rng.normal(0.0, 2.0)), float(self.rng.uniform(narrowest, 2.0)))
+
 
 def random_circuit(
     seed: int,
@@ -96,10 +127,14 @@ def random_circuit(
     share: float = 0.4,
     extremes: bool = False,
     binary_only: bool = False,
+    numeric: float = 0.0,
 ) -> Graph:
-    """A valid circuit, usually a DAG with shared sums, products and leaves."""
+    """A valid circuit, usually a DAG with shared sums, products and leaves.
+
+    About a share of `numeric` of its columns are counts and reals.
+    """
     rng = np.random.default_rng(seed)
-    columns = random_columns(rng, variables, binary_only)
+    columns = random_columns(rng, variables, binary_only, numeric)
     grower = CircuitGrower(rng, columns, share, extremes)
     root = grower.node(frozenset(range(variables)), depth)
     graph = grower.builder.graph
@@ -115,17 +150,35 @@ def all_states(columns: Sequence[Column]) -> Floats:
 def random_rows(seed: int, columns: Sequence[Column], rows: int, missing: float) -> Floats:
     """Rows of random values, some of them missing."""
     rng = np.random.default_rng(seed)
-    values = np.stack([rng.integers(c.states, size=rows) for c in columns], axis=1).astype(float)
+    values = np.stack([_random_cells(rng, c, rows) for c in columns], axis=1).astype(float)
     values[rng.random(values.shape) < missing] = np.nan
     return values
 
 
+def _random_cells(rng: np.random.Generator, column: Column, rows: int) -> NDArray[np.generic]:
+    if column.kind == "count":
+        return rng.poisson(3.0, size=rows)
+    if column.kind == "real":
+        assert column.scale is not None
+        unit = column.scale.resolution
+        return np.round(rng.normal(0.0, 2.0, size=rows) / unit) * unit
+    return rng.integers(column.states, size=rows)
+
+
 def leaf_probability(leaf: Leaf, row: Floats) -> float:
-    """p(value) in the plainest way."""
-    value = row[leaf.variable]
+    """p(value), or its density, in the plainest way."""
+    value = float(row[leaf.variable])
     if math.isnan(value):
         return 1.0
     p = leaf.distribution.row
+    if isinstance(leaf.distribution, Gaussian):
+        mean, sd = p
+        return math.exp(-0.5 * ((value - mean) / sd) ** 2) / (sd * math.sqrt(2.0 * math.pi))
+    if isinstance(leaf.distribution, Poisson):
+        return math.exp(-p[0]) * p[0] ** int(value) / math.factorial(int(value))
+    if isinstance(leaf.distribution, Uniform):
+        low, high = p
+        return 1.0 / (high - low) if low <= value <= high else 0.0
     if isinstance(leaf.distribution, Indicator):
         return float(value == p[0])
     if len(p) == 1:

@@ -28,7 +28,9 @@ def check_optimizer(optimizer: Optimizer, *, seeds: int | None = None) -> None:
 
 def _task(seed: int, **options: Any) -> FitTask:
     """A small circuit to be fitted to rows that it does not yet explain well."""
-    program, parameters = lower(random_circuit(seed, variables=5, depth=4))
+    program, parameters = lower(
+        random_circuit(seed, variables=5, depth=4, numeric=0.4 * (seed % 2))
+    )
     train = repeated_rows(seed, program.columns, 40, 0.1)
     valid = repeated_rows(seed + 1, program.columns, 20, 0.1)
     engine = NumpyBackend().open(program)

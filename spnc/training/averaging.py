@@ -4,7 +4,8 @@ Steps on random parts of the rows or of the circuit wander around a maximum; the
 nearer to it than most of them (Polyak & Juditsky, "Acceleration of stochastic approximation by
 averaging", 1992). The optimiser continues from its own parameters, which are kept in the memory;
 the average is scored, validated and saved. An average of probability vectors is a probability
-vector, so the averaged parameters are always valid.
+vector, and an average of means, rates or standard deviations is one, too, so the averaged
+parameters are always valid.
 """
 
 from __future__ import annotations

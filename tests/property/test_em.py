@@ -42,11 +42,12 @@ def fit(
     seed=SEEDS,
     alpha=st.sampled_from([0.0, 0.1, 1.0]),
     missing=st.sampled_from([0.0, 0.2]),
+    numeric=st.sampled_from([0.0, 0.5]),
 )
 def test_likelihood_plus_prior_never_falls(
-    backend: str, seed: int, alpha: float, missing: float
+    backend: str, seed: int, alpha: float, missing: float, numeric: float
 ) -> None:
-    graph = random_circuit(seed, variables=6, depth=5, share=0.5)
+    graph = random_circuit(seed, variables=6, depth=5, share=0.5, numeric=numeric)
     rows = random_rows(seed, graph.graph["columns"], 40, missing)
     em = Em(max_iterations=15, stop=None, patience=None)
     objectives = [r.objective for r in fit(backend, graph, rows, em, alpha).history]

@@ -58,9 +58,18 @@ def close_counts(one: Counts, other: Counts) -> None:
 
 
 @settings(max_examples=60)
-@given(seed=SEEDS, extremes=st.booleans(), missing=st.sampled_from([0.0, 0.15]))
-def test_many_rows_agree_with_the_reference(seed: int, extremes: bool, missing: float) -> None:
-    graph = random_circuit(seed, variables=9, depth=6, share=0.4, extremes=extremes)
+@given(
+    seed=SEEDS,
+    extremes=st.booleans(),
+    missing=st.sampled_from([0.0, 0.15]),
+    numeric=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_many_rows_agree_with_the_reference(
+    seed: int, extremes: bool, missing: float, numeric: float
+) -> None:
+    graph = random_circuit(
+        seed, variables=9, depth=6, share=0.4, extremes=extremes, numeric=numeric
+    )
     agree(graph, repeated_rows(seed, graph.graph["columns"], 400, missing))
 
 
@@ -84,6 +93,7 @@ def test_threads_and_working_memory_change_no_bit(monkeypatch: pytest.MonkeyPatc
     columns = random_columns(rng, 12, binary_only=True)
     for graph in (
         random_circuit(5, variables=12, depth=9, share=0.5, binary_only=True),
+        random_circuit(5, variables=12, depth=9, share=0.5, numeric=0.5),
         hidden_tree(columns, 16, 5),
     ):
         table = repeated_rows(5, graph.graph["columns"], 3000, 0.1)

@@ -91,11 +91,18 @@ def bits(counts: Counts) -> list[bytes]:
 
 @every_way
 @settings(max_examples=40)
-@given(seed=SEEDS, extremes=st.booleans(), missing=st.sampled_from([0.0, 0.15]))
+@given(
+    seed=SEEDS,
+    extremes=st.booleans(),
+    missing=st.sampled_from([0.0, 0.15]),
+    numeric=st.sampled_from([0.0, 0.5]),
+)
 def test_many_rows_agree_with_the_reference(
-    way: str, seed: int, extremes: bool, missing: float
+    way: str, seed: int, extremes: bool, missing: float, numeric: float
 ) -> None:
-    graph = random_circuit(seed, variables=9, depth=6, share=0.4, extremes=extremes)
+    graph = random_circuit(
+        seed, variables=9, depth=6, share=0.4, extremes=extremes, numeric=numeric
+    )
     agree(graph, repeated_rows(seed, graph.graph["columns"], 400, missing), way)
 
 

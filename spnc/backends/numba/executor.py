@@ -18,6 +18,9 @@ from spnc.common.threads import ThreadTeam, even_bounds, shares
 from spnc.program.program import Parameters
 
 CACHE_BYTES = 600_000  # for a block's values and flows: half of a usual second-level cache
+# The same where there are wide columns: longer blocks read longer runs of the strips, which pays
+# off although the third-level cache is needed. Measured by `python -m benchmarks.speed`.
+WIDE_CACHE_BYTES = 2_400_000
 SMALLEST_BLOCK, LARGEST_BLOCK = 16, 512  # rows; blocks are multiples of the smallest
 DENSE_BLOCK = 64  # rows of a block with matrix products, at least
 LOG_EXACT = np.log(1e-15)  # the share of a value that may be lost: log-likelihoods stay exact
@@ -63,7 +66,8 @@ class LayoutExecutor:
         count, edges = len(nodes.kinds), len(nodes.children.nodes)
         dense = len(layout.row_dense.slots)
         bytes_per_row = 16 * count  # a value and a flow for each node
-        fitting = CACHE_BYTES // bytes_per_row // SMALLEST_BLOCK * SMALLEST_BLOCK
+        cache = WIDE_CACHE_BYTES if layout.encoded.numbers else CACHE_BYTES
+        fitting = cache // bytes_per_row // SMALLEST_BLOCK * SMALLEST_BLOCK
         least = DENSE_BLOCK if dense else SMALLEST_BLOCK
         self.width = max(least, min(LARGEST_BLOCK, fitting))
         self.blocks = -(-layout.rows // self.width)

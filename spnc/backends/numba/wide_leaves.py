@@ -20,7 +20,7 @@ from spnc.common.arrays import Floats, Ints
 from spnc.program.program import Parameters
 
 # Values of a strip, and rows at most: measured on mixed tables by `python -m benchmarks.speed`.
-STRIP_ENTRIES = 1 << 17
+STRIP_ENTRIES = 1 << 19
 MOST_STRIP_ROWS = 1 << 12
 
 

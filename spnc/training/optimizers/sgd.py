@@ -4,7 +4,8 @@ Weights and leaf probabilities are softmaxes of logits, so that every step ends 
 parameters; gradients come from the expected counts of a mini-batch (`spnc.training.simplices`).
 `adam` is Kingma & Ba, "Adam: a method for stochastic optimization" (2015); `plain` moves along an
 exponential moving average of the gradients. With a prior, probabilities of zero become positive;
-without one, they stay zero.
+without one, they stay zero. Numeric leaves take damped steps of EM instead, with the same step
+size (`spnc.training.moving_statistics`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from spnc.registry import OPTIMIZERS, Conflict, option
 from spnc.training import FitTask, Memory
 from spnc.training.batches import Batches
 from spnc.training.loop import Iterative
+from spnc.training.moving_statistics import MovingStatistics
 from spnc.training.optimizer_steps import OptimizerSteps
 from spnc.training.simplices import Simplices
 
@@ -68,8 +70,12 @@ class Sgd(Iterative):
 
     def open(self, task: FitTask, train: Any) -> OptimizerSteps:
         """Return steps of one epoch each."""
-        view = Simplices.of(task.engine.program, task.smoothing)
-        return _Ascent(self, task, train, Batches.of(task, self.batch_rows), view)
+        program = task.engine.program
+        view, numeric = (
+            Simplices.of(program, task.smoothing),
+            MovingStatistics(program, task.smoothing),
+        )
+        return _Ascent(self, task, train, Batches.of(task, self.batch_rows), view, numeric)
 
     def rate(self, epochs: float) -> float:
         """Return the step size after this many epochs."""
@@ -89,10 +95,12 @@ class _Ascent:
     train: Any
     batches: Batches
     view: Simplices
+    numeric: MovingStatistics
 
     def initial_memory(self) -> Memory:
         names = ("mean", "squares") if self.options.rule == "adam" else ("mean",)
-        return {name: np.zeros(self.view.entries) for name in names}
+        gradients = {name: np.zeros(self.view.entries) for name in names}
+        return {**gradients, **self.numeric.initial_memory()}
 
     def score(self, parameters: Parameters) -> tuple[Score, Counts | None]:
         return self.task.engine.score(parameters, self.train), None
@@ -102,16 +110,26 @@ class _Ascent:
     ) -> tuple[Parameters, Memory]:
         del counts
         rows = float(self.task.train.weights.sum())
-        logits = self.view.logits(parameters)
-        p = self.view.probabilities(logits)
+        engine, view, numeric = self.task.engine, self.view, self.numeric
+        logits = view.logits(parameters)
+        p = view.probabilities(logits)
+        if iteration == 0 and numeric.tables:
+            every = engine.expected_counts(parameters, self.train)
+            memory = {**memory, **numeric.started(every)}
         for t, batch in self.batches.visits(iteration):
-            found = self.task.engine.expected_counts(self.view.parameters(p, parameters), batch)
+            parameters = view.parameters(p, parameters)
+            found = engine.expected_counts(parameters, batch)
             if found.score.possible == 0.0:
                 continue  # without a possible row there is no gradient
-            direction, memory = self._direction(t, self.view.gradient(p, found, rows), memory)
-            logits = logits + self.options.rate(t / len(self.batches.loaded)) * direction
-            p = self.view.probabilities(logits)
-        return self.view.parameters(p, parameters), memory
+            rate = self.options.rate(t / len(self.batches.loaded))
+            direction, averages = self._direction(t, view.gradient(p, found, rows), memory)
+            logits = logits + rate * direction
+            p = view.probabilities(logits)
+            scale = rows / (found.score.possible + found.score.impossible)
+            memory = {**averages, **numeric.moved(memory, found, scale, rate)}
+            tables = numeric.estimated(memory, parameters.tables)
+            parameters = Parameters(parameters.weights, tables)
+        return view.parameters(p, parameters), memory
 
     def _direction(self, t: int, gradient: Floats, memory: Memory) -> tuple[Floats, Memory]:
         """Return the direction of a step, and the new averages, corrected for starting at zero."""

@@ -54,7 +54,8 @@ class _StepwiseEm:
         start = self.task.start
         rows = zip(start.tables, self.task.engine.program.leaves, strict=True)
         tables = {
-            f"tables.{i}": np.zeros((len(t), leaf.states)) for i, (t, leaf) in enumerate(rows)
+            f"tables.{i}": np.zeros((len(t), leaf.statistic_count))
+            for i, (t, leaf) in enumerate(rows)
         }
         return {"weights": np.zeros(len(start.weights)), **tables}
 
