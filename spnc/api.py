@@ -169,7 +169,7 @@ def _recipe(
             return None
     else:
         where = Path(spec)
-    given = table is not None
+    given = data is not None
     recipe = read(where, sink, settings, allow_plugins=allow_plugins, data_given=given)
     return recipe if recipe is None or table is None else with_table(recipe, table)
 

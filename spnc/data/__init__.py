@@ -1,21 +1,31 @@
 """From the name of a data source to a `Dataset`. The files, in the order data passes through them:
 
-    options.py       the section `data` of a spec: where rows come from, and how they are split
+    options.py       the section `data` of a spec: where rows come from, columns, splits
     load.py          `load` (for a spec) and `load_table` (for a command line): the way in
-    sources.py       `builtin:NAME`, `debd:NAME` or a file -> tables, by split
+    sources.py       `builtin:NAME`, `debd:NAME` or a file -> raw tables, by split
       builtin.py       the datasets that come with spnc; asia.py makes one of them
       debd.py          the twenty public datasets: located or fetched (download.py) and verified
                        (debd_hashes.py)
-      files.py         a file -> the reader for its type
-        text_tables.py   CSV, TSV and the like, by one of two readers:
-          text_fast.py     regular files of numbers, quickly
-          text_exact.py    all other files, with a message for every problem
-          text_cells.py    how lines are split into cells, and what a cell means
+      files.py         a file -> the reader for its type, decompressed by compression.py
+        text_tables.py   CSV, TSV and the like; text_layout.py finds delimiter and header
+          text_fast.py     regular text, block by block, through Arrow's reader
+          text_exact.py    all other text, with a message for every problem
+          text_cells.py    how lines are split into cells, and what a cell is
+        arrow_files.py   Parquet, Arrow and JSON
         array_files.py   NPY and NPZ
-    raw_table.py     a table as it was read: numbers, and where each row came from
+      frames.py        data frames, dicts of columns and arrays from Python
+    raw_table.py     a table as it was read; arrow_columns.py makes its columns of Arrow's
     file_report.py   collects the problems inside one file
-    column_kinds.py  raw tables -> columns: kinds are inferred, or checked against a model's
-    dataset.py       `Column`, `Table` and `Dataset`: what all other rooms work with
+    assembly.py      raw tables -> columns and tables:
+      matching.py      columns of splits, or of data and a model, by name
+      text_values.py   texts that mean numbers, truth values, dates or nothing
+      column_kinds.py  the rule by which a column gets its kind
+      declared.py      what a spec says instead
+      encoding.py      cells -> codes and numbers; cells that do not fit their column
+      scales.py        where the numbers of a column lie; resolution.py, how finely
+      column_warnings.py  columns that are left out, or are not what they seem
+    columns.py       `Column` and `Scale`; table_rules.py, what else a model knows of its table
+    dataset.py       `Table` and `Dataset`: what all other rooms work with
 
 Rows to evaluate need not fit into memory: stream.py yields the tables of `load_table` in pieces,
 which pieces.py reads from files.

@@ -33,7 +33,18 @@ MOST_LABELS = 256  # texts of a categorical column
 NEARLY_ALL = 0.9  # of the texts, that must be numbers or dates for the column to be one of them
 ID_ROWS = 10  # from which a column can identify rows
 ROWS_PER_LABEL = 2  # texts with fewer rows on average identify rows
-_ID_NAMES = ("id", "index", "key", "uuid", "guid", "rowid", "row", "rownames", "unnamed: 0")
+_ID_NAMES = (
+    "id",
+    "identifier",
+    "index",
+    "key",
+    "uuid",
+    "guid",
+    "rowid",
+    "row",
+    "rownames",
+    "unnamed: 0",
+)
 _PEEKED = 4096  # cells that show that a column has many values
 
 Omission = Literal["empty", "constant", "id", "labels", "nested"]

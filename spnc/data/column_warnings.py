@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ NEARLY_EMPTY = 0.05  # share of the cells that are present in a nearly empty col
 SPARSE_GAPS = 10  # steps per value, from which whole numbers look like codes
 SPARSE_ROWS = 10  # rows per value, from which whole numbers look like codes
 _COMPARED_ROWS = 1024  # that show that two columns differ
+_REPEATS = 2  # rows per value, from which it matters which rows have the same value
 _VARIED_ROWS = 10  # rows off the most common value that a duplicate must have
 
 
@@ -180,14 +182,26 @@ def _duplicates(table: Table, columns: Sequence[int]) -> list[tuple[int, int]]:
     step = max(1, table.rows // _COMPARED_ROWS)
     groups: dict[bytes, list[int]] = {}
     for i in columns:
-        order = _first_seen(table.stored(i)[::step])
-        if len(order) - int(np.bincount(order).max()) >= _VARIED_ROWS:
+        order = _content(table.stored(i)[::step])
+        counts = np.unique(order, return_counts=True)[1]
+        if len(order) - int(counts.max()) >= _VARIED_ROWS:
             groups.setdefault(order.tobytes(), []).append(i)
     found = []
     for first, *others in (g for g in groups.values() if len(g) > 1):
-        whole = _first_seen(table.stored(first))
-        found += [(first, i) for i in others if (_first_seen(table.stored(i)) == whole).all()]
+        whole = _content(table.stored(first)).tobytes()
+        found += [(first, i) for i in others if _content(table.stored(i)).tobytes() == whole]
     return sorted(found, key=lambda pair: pair[1])
+
+
+def _content(cells: NDArray[Any]) -> NDArray[Any]:
+    """Return what two columns must have in common to be duplicates.
+
+    That is which cells are equal to which others. Of columns whose values hardly repeat, that
+    says nothing, and it is the values themselves.
+    """
+    order = _first_seen(cells)
+    repeats = len(order) >= _REPEATS * (int(order.max(initial=0)) + 1)
+    return order if repeats or cells.dtype.kind != "f" else cells
 
 
 def _first_seen(cells: NDArray[np.float64]) -> NDArray[np.intp]:

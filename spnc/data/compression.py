@@ -63,7 +63,7 @@ def decompressing(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
                 yield stream
         elif suffix == ".bz2":
             with bz2.BZ2File(file) as stream:
-                yield stream
+                yield stream  # type: ignore[misc]
         elif suffix == ".gz":
             with gzip.GzipFile(fileobj=file) as stream:
                 yield stream  # type: ignore[misc]

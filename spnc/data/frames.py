@@ -75,7 +75,7 @@ def _from_dict(data: Mapping[Any, Any], sink: Sink) -> RawTable | None:
         shown = ", ".join(f"`{n}` {c.rows:,}" for n, c in list(columns.items())[:8])
         message = f"the columns have different lengths: {shown}"
         sink.error("E505", message, where=GIVEN, help=_HELP)
-    elif not lengths or lengths == {0}:
+    elif not sink.failed and (not lengths or lengths == {0}):
         sink.error("E306", "the given data has no rows", where=GIVEN)
     if sink.failed:
         return None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from spnc.data.columns import Column
 from spnc.data.raw_table import RawTable
 from spnc.data.table_rules import TableRules
-from spnc.diagnostics import Sink, counted, did_you_mean, listed
+from spnc.diagnostics import Sink, counted, listed, nearest
 
 
 class Matched(NamedTuple):
@@ -72,10 +72,12 @@ def match_model(
     everything = list(rules.names) or own
     known = {*wanted, *everything}
     places: dict[str, list[int | None]] = {}
+    agree = True
     for split, table in tables.items():
         if table.names is not None:
             unknown = [name for name in table.names if name not in known]
             if unknown:
+                agree = False
                 _report_unknown(unknown, own, table, sink)
             at = {name: i for i, name in enumerate(table.names)}
         elif table.width == len(everything):
@@ -83,13 +85,13 @@ def match_model(
         elif table.width == len(own):
             at = {name: i for i, name in enumerate(own)}
         else:
-            at = {}
+            at, agree = {}, False
             here = counted(table.width, "column")
             message = f"the data has {here} without names, but the model has {len(own):,}"
             help = f"give all columns in this order, or give them names: {listed(own)}"
             sink.error("E307", message, where=table.file, help=help)
         places[split] = [at.get(name) for name in wanted]
-    return None if sink.failed else Matched(tuple(wanted), places)
+    return Matched(tuple(wanted), places) if agree else None
 
 
 def _report_unknown(unknown: list[str], own: list[str], table: RawTable, sink: Sink) -> None:
@@ -97,6 +99,8 @@ def _report_unknown(unknown: list[str], own: list[str], table: RawTable, sink: S
     message = f"{len(unknown):,} {what} unknown to the model: {listed([f'`{n}`' for n in unknown])}"
     absent = [name for name in own if name not in set(table.names or ())]
     notes = [f"not in the data: {listed([f'`{n}`' for n in absent])}"] if absent else []
-    help = did_you_mean(unknown[0], absent or own)
-    help = f"{help} Otherwise remove the column" if help.endswith("?") else f"remove it; {help}"
+    near = nearest(unknown[0], absent or own)
+    help = "remove it, or rename it to a column of the model"
+    if near is not None:
+        help = f"did you mean `{near}`? Otherwise remove the column"
     sink.error("E307", message, where=table.file, notes=notes, help=help)

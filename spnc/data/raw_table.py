@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -45,7 +46,7 @@ class RawColumn:
         """Which cells are missing."""
         if self.cells.dtype.kind != "f":
             return np.zeros(self.rows, dtype=np.bool_) if self.missing is None else self.missing
-        holes = np.isnan(self.cells)
+        holes: Mask = np.isnan(self.cells)
         return holes if self.missing is None else holes | self.missing
 
     @property
@@ -146,11 +147,66 @@ def smallest(cells: NDArray[Any]) -> NDArray[Any]:
     return cells
 
 
+class ColumnParts:
+    """A column that is read block by block.
+
+    Numbers without missing cells, which are most of large tables, are collected in one growing
+    buffer of its own pages, so that the memory of small arrays need not be kept beside it.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[RawColumn] = []
+        self._buffer: NDArray[Any] | None = None
+        self._used = 0
+
+    def append(self, part: RawColumn) -> None:
+        """Add the cells of the next block."""
+        plain = part.kind == "numbers" and part.missing is None
+        if plain and (self._buffer is not None or not self._parts):
+            self._collect(part.cells)
+            return
+        self._flush()
+        self._parts.append(part)
+
+    def whole(self) -> RawColumn:
+        """Return the column, once."""
+        self._flush()
+        parts, self._parts = self._parts, []
+        return joined(parts)
+
+    def _collect(self, cells: NDArray[Any]) -> None:
+        old, end = self._buffer, self._used + len(cells)
+        kind = cells.dtype if old is None else _common_type(old.dtype, cells.dtype)
+        if old is None or kind != old.dtype or end > len(old):
+            size = max(end, 0 if old is None else len(old) * (2 if end > len(old) else 1))
+            pages = mmap.mmap(-1, max(1, size * kind.itemsize))
+            self._buffer = np.frombuffer(pages, dtype=kind, count=size)
+            if old is not None:
+                self._buffer[: self._used] = old[: self._used]
+        assert self._buffer is not None
+        self._buffer[self._used : end] = cells
+        self._used = end
+
+    def _flush(self) -> None:
+        """Turn the buffer into a part."""
+        if self._buffer is not None:
+            self._parts.append(RawColumn("numbers", self._buffer[: self._used]))
+            self._buffer, self._used = None, 0
+
+
+def _common_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a type for the numbers of both; whole numbers stay whole, whatever their types."""
+    if {a.kind, b.kind} == {"u", "i"} and 8 in (a.itemsize, b.itemsize):
+        return np.dtype(np.int64)
+    return np.promote_types(a, b)
+
+
 def joined(parts: Sequence[RawColumn]) -> RawColumn:
     """Return one column with the cells of several, which are of one kind or without values."""
     if len(parts) == 1:
         return parts[0]
-    kind = next((p.kind for p in parts if not (p.kind == "numbers" and p.is_empty)), "numbers")
+    filled = [p.kind for p in parts if not (p.kind == "numbers" and p.is_empty)]
+    kind: RawKind = filled[0] if filled else "numbers"
     texts, cells = None, [p.cells for p in parts]
     if kind == "texts":
         none = pa.array([], type=pa.string())
@@ -172,8 +228,7 @@ def joined(parts: Sequence[RawColumn]) -> RawColumn:
 
 
 def _concatenated(cells: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return the cells in one array; whole numbers stay whole, whatever their types."""
-    kinds = {c.dtype.kind for c in cells}
-    if kinds == {"u", "i"}:
-        cells = [c.astype(np.int64) if c.dtype.itemsize == 8 else c for c in cells]
-    return np.concatenate(cells)
+    kind = cells[0].dtype
+    for other in cells[1:]:
+        kind = _common_type(kind, other.dtype)
+    return np.concatenate([c.astype(kind, copy=False) for c in cells])

@@ -13,7 +13,7 @@ _NATURAL = {  # units of dates, largest first
 }
 _PROPOSING = 256  # values that propose a step, which all values then confirm
 _DIGITS = 15  # decimal digits that a double keeps
-_TOLERANCE = 1e-6  # of a step, between a value and the nearest multiple
+_TOLERANCE = 1e-14  # relative error of values, some times that of one rounding
 _BLOCK = 1 << 16  # values confirmed at a time, so that a wrong step is dropped early
 
 
@@ -54,8 +54,7 @@ def _steps(largest: float) -> list[float]:
 def _on_grid(values: Floats, step: float) -> bool:
     """Whether all values are multiples of a step."""
     multiples = values / step
-    slack = _TOLERANCE + np.abs(multiples) * 4e-16  # rounding of the value and of the division
-    return bool((np.abs(multiples - np.rint(multiples)) <= slack).all())
+    return bool((np.abs(multiples - np.rint(multiples)) <= _TOLERANCE * np.abs(multiples)).all())
 
 
 def _smallest_gap(values: Floats) -> float:

@@ -25,14 +25,15 @@ class TableRules:
     def as_json(self) -> dict[str, Any]:
         """Return the rules as plain values, without those that are the default."""
         plain = {"names": list(self.names), "weight": self.weight, "unseen": self.unseen}
-        default = {"names": [], "weight": None, "unseen": "error"}
+        default: dict[str, Any] = {"names": [], "weight": None, "unseen": "error"}
         return {key: value for key, value in plain.items() if value != default[key]}
 
     @classmethod
     def from_json(cls, value: Any) -> TableRules:
         """Return the rules that `as_json` wrote; defaults for whatever is not understood."""
         found = value if isinstance(value, dict) else {}
-        names, weight, unseen = (found.get(key) for key in ("names", "weight", "unseen"))
+        names, weight = found.get("names"), found.get("weight")
+        unseen: Unseen = found.get("unseen", "error")
         known = isinstance(names, list) and all(isinstance(n, str) for n in names)
         return cls(
             tuple(names) if known and names is not None else (),

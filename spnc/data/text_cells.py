@@ -63,9 +63,9 @@ def is_unfinished(error: csv.Error) -> bool:
 def sniff_delimiter(text: str) -> str:
     """Return the delimiter that splits most of the first lines into the same number of cells.
 
-    Ties go to the first of comma, semicolon, tab and whitespace. Whitespace must split more than
-    half of the lines alike, since names may contain spaces. A text of one column counts as
-    comma-separated.
+    Ties go to the first of comma, semicolon, tab and whitespace. Whitespace must split the first
+    line, and more than half of the lines alike, since names and words may contain spaces. A text
+    of one column counts as comma-separated.
     """
     start = "".join(list(StringIO(text, newline="\n"))[:_SNIFFED_LINES])
     best, best_share = ",", 0.0
@@ -74,7 +74,8 @@ def sniff_delimiter(text: str) -> str:
         widths = Counter(len(cells) for cells in rows if isinstance(cells, list))
         cut = {width: count for width, count in widths.items() if width > 1}
         share = max(cut.values(), default=0) / max(len(rows), 1)
-        if delimiter == WHITESPACE and share <= 0.5:
+        begins_alike = bool(rows) and isinstance(rows[0], list) and len(rows[0]) in cut
+        if delimiter == WHITESPACE and (share <= 0.5 or not begins_alike):
             continue
         if share > best_share:
             best, best_share = delimiter, share

@@ -17,12 +17,11 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from spnc.data.arrow_columns import raw_column
-from spnc.data.raw_table import RawColumn, joined
+from spnc.data.raw_table import ColumnParts, RawColumn
 from spnc.data.text_cells import WHITESPACE, is_number
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
 _PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
-_BLANK_LINE = re.compile(rb"^[ \t]+$", re.MULTILINE)
 _HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
@@ -71,7 +70,7 @@ class FastReader:
     def _parsed(self, block: bytes) -> list[RawColumn]:
         if b"\0" in block or (b'"' in block and not self._plainly_quoted(block)):
             raise IrregularTextError
-        if self.width == 1 and _BLANK_LINE.search(block):
+        if self.width == 1 and _has_blank_line(block):
             raise IrregularTextError
         rows = block.count(b"\n") + 1
         if self.delimiter == WHITESPACE:
@@ -110,7 +109,8 @@ class FastReader:
             return False
         mark = re.escape(self.delimiter.encode())
         cell = rb"(?:(?<=^)|(?<=[\n" + mark + rb']))"(?:[^"\n]|"")*"(?=[\n' + mark + rb"]|\Z)"
-        return sum(found.count(b'"') for found in re.findall(cell, block)) == block.count(b'"')
+        plain: list[bytes] = re.findall(cell, block)
+        return sum(found.count(b'"') for found in plain) == block.count(b'"')
 
 
 def _as_declared(column: Any) -> bool:
@@ -118,8 +118,15 @@ def _as_declared(column: Any) -> bool:
     kind = column.type
     if pa.types.is_floating(kind):
         # `nan` that does not mark a missing value is a text.
-        return not any(np.isnan(chunk.drop_null().to_numpy()).any() for chunk in column.chunks)
+        chunks = (chunk.drop_null().to_numpy() for chunk in column.chunks)
+        return all(not np.isnan(values).any() for values in chunks)
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind) or kind == _TEXTS)
+
+
+def _has_blank_line(block: bytes) -> bool:
+    """Whether a line is of white space, which is no row of a table with one column."""
+    lines = block.decode(errors="replace").split("\n")
+    return any(line.isspace() for line in lines)
 
 
 def _has_hexadecimal(block: bytes) -> bool:
@@ -140,7 +147,7 @@ def read_blocks(blocks: Iterator[bytes], reader: FastReader) -> list[RawColumn] 
     That is so if a column turned out to hold texts after numbers were read from it; the reader
     remembers the column. Raises `IrregularTextError`.
     """
-    parts: list[list[RawColumn]] = [[] for _ in range(reader.width)]
+    parts = [ColumnParts() for _ in range(reader.width)]
     held: dict[int, str] = {}
     again = False
     for block in blocks:
@@ -149,12 +156,7 @@ def read_blocks(blocks: Iterator[bytes], reader: FastReader) -> list[RawColumn] 
                 again = again or held.setdefault(i, column.kind) != column.kind
             if not again:
                 parts[i].append(column)
-    if again:
-        return None
-    found: list[RawColumn] = []
-    while parts:
-        found.append(joined(parts.pop(0)))  # and its parts are freed
-    return found
+    return None if again else [part.whole() for part in parts]
 
 
 def parse_digits(body: bytes, delimiter: str) -> NDArray[np.uint8] | None:

@@ -57,8 +57,9 @@ def judge_first_line(
 ) -> FirstLine:
     """Return whether the first of these rows holds names.
 
-    `auto`: it does if it has a word above a column of numbers or dates. Where no column is of
-    numbers or dates, it does unless one of its words occurs again below.
+    `auto`: it does if it has a word above a column of numbers or dates. If all its words are above
+    columns of words, it does unless one of them occurs again below, or a number among them lies
+    in the range of the numbers below it.
     """
     if not rows:
         return FirstLine(header == "yes")
@@ -75,11 +76,17 @@ def judge_first_line(
         return FirstLine(False, "words above columns of numbers" if named else None)
     if named or not any(words):
         return FirstLine(named, None if named else _number_header(first, below))
-    contrary = any(kind and not word for word, kind in zip(words, typed, strict=True))
+    contrary = any(_is_like(c, cells) for c, cells in zip(first, below, strict=True))
     again = any(
         word and cell in set(cells) for word, cell, cells in zip(words, first, below, strict=True)
     )
     return FirstLine(not (contrary or again))
+
+
+def _is_like(cell: str, below: Sequence[str]) -> bool:
+    """Whether a number lies in the range of the numbers below it."""
+    values = [float(c) for c in below if is_number(c)]
+    return is_number(cell) and bool(values) and min(values) <= float(cell) <= max(values)
 
 
 def _number_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> str | None:

@@ -115,7 +115,7 @@ def _seconds(texts: list[str]) -> Sequence[float]:
     try:
         whole = pa.array(texts).cast(pa.timestamp("us"))
         found: Floats = whole.cast(pa.int64()).to_numpy() / 1e6
-        return found.tolist()
+        return list(found)
     except pa.ArrowInvalid:
         return [_one_date(text) for text in texts]
 

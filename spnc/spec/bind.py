@@ -26,8 +26,10 @@ FAILED: Final = _Failed()
 _NONE_WORDS = ("none", "null", "~", "")
 
 
-def bind(cls: type[O], tree: Tree, at: Span, sink: Sink) -> O | None:
+def bind(cls: type[O], tree: Tree, at: Span, sink: Sink, hidden: str = "") -> O | None:
     """The options that a mapping holds, or None after reporting every problem. `at` is its key.
+
+    `hidden` is an option that is not written among the others, and is not suggested.
 
     A single value may stand in place of the mapping: the name of a plug-in whose options would
     stand among these (`chow-liu` for `{learner: chow-liu}`), or the value of the options that the
@@ -48,7 +50,7 @@ def bind(cls: type[O], tree: Tree, at: Span, sink: Sink) -> O | None:
         help = f"write options as `key: value`, such as `{first}: {value}`"
         _wrong_type("options with their values", tree, sink, help)
         return None
-    return _Binder(cls, tree, at, sink).bind()
+    return _Binder(cls, tree, at, sink, hidden=hidden).bind()
 
 
 def _takes_name(cls: type[Options]) -> bool:
@@ -74,11 +76,17 @@ class _Binder(typing.Generic[O]):
     """Binds one mapping; `beside` has options that may stand next to its own, for suggestions."""
 
     def __init__(
-        self, cls: type[O], tree: Mapping, at: Span, sink: Sink, beside: Iterable[str] = ()
+        self,
+        cls: type[O],
+        tree: Mapping,
+        at: Span,
+        sink: Sink,
+        beside: Iterable[str] = (),
+        hidden: str = "",
     ) -> None:
         self.cls, self.tree, self.at, self.sink = cls, tree, at, sink
         self.fields = fields_of(cls)
-        self.beside = beside
+        self.beside, self.hidden = beside, hidden
         self.failed = False
 
     def bind(self) -> O | None:
@@ -132,7 +140,7 @@ class _Binder(typing.Generic[O]):
         return [e for e in self.tree.entries if e.key not in own]
 
     def _report_unknown_keys(self) -> None:
-        known = [*self.fields, *self.beside]
+        known = [name for name in (*self.fields, *self.beside) if name != self.hidden]
         owner = f"of `{self.cls.plugin_name}`" if self.cls.plugin_name else "here"
         for entry in self._other_entries():
             self.failed = True
@@ -208,7 +216,7 @@ def _convert_keyed(cls: type[Options], key: str, tree: Tree, sink: Sink) -> Any:
             value = Mapping((name,), value.span, value)
         elif isinstance(value, Mapping):
             value = replace(value, entries=(name, *value.entries))
-        made.append(bind(cls, value, entry.key_span, sink))
+        made.append(bind(cls, value, entry.key_span, sink, hidden=key))
     return FAILED if None in made or len(first) < len(made) else tuple(made)
 
 

@@ -145,7 +145,7 @@ class _Reader:
         return Scalar(text, text, self.span(item))
 
 
-def _key(name: lark.Token) -> str:
+def _key(name: Any) -> str:
     return unquoted(str(name)) if name.type == "STRING" else str(name)
 
 

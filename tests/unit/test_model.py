@@ -326,7 +326,8 @@ def test_values_that_a_column_cannot_have_are_refused_by_name() -> None:
     model = spnc.compile("specs/quickstart.yaml", ["forest.0.count=1"])
     with pytest.raises(spnc.InputError) as caught:
         model.log_likelihood(np.full((1, 64), 0.5))
-    assert len(caught.value.diagnostics) == 64
+    assert len(caught.value.diagnostics) == 21  # the last one counts the others
+    assert "44 more" in str(caught.value)
     assert "pixel_0_0" in str(caught.value)
     with pytest.raises(spnc.InputError, match="64 columns"):
         model.log_likelihood(np.zeros((3, 5)))
@@ -352,7 +353,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch) -> None
 
 def test_what_is_not_a_number_is_refused_in_words() -> None:
     model = model_of(3)
-    with pytest.raises(spnc.InputError, match="not numbers"):
-        model.log_likelihood([["a"] * 6])  # type: ignore[arg-type]
-    with pytest.raises(spnc.InputError, match="cannot have"):
+    with pytest.raises(spnc.InputError, match="`x0` holds `a` in row 1"):
+        model.log_likelihood([["a"] * 6])
+    with pytest.raises(spnc.InputError, match="`x5` holds inf"):
         model.log_likelihood(np.full((1, 6), np.inf))

@@ -168,7 +168,7 @@ def test_a_late_problem_is_told_and_nothing_is_written(
     assert main(["eval", "model.spnc", "late.csv", "--per-row", "out.csv", *NUMPY]) == 1
     told = json.loads(capsys.readouterr().out)["diagnostics"]
     places = [(d["code"], d["file"]) for d in told]
-    assert places == [("E304", "late.csv:503"), ("E303", "late.csv:504"), ("E308", "late.csv:502")]
+    assert places == [("E303", "late.csv:504"), ("E308", "late.csv:502"), ("E308", "late.csv:503")]
     assert Path("out.csv").read_text() == "old"
     assert sorted(Path().iterdir()) == before
 

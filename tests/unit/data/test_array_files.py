@@ -65,18 +65,20 @@ def test_an_array_that_is_no_table_of_numbers_is_reported(tmp_path: Path, array:
 
 
 def test_the_problems_of_every_array_are_told(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", train=np.zeros(3), valid=TABLE - [1, 0, 0], test=np.zeros((0, 3)))
-    assert codes(tmp_path / "a.npz") == ["E311", "E306", "E308"]
+    infinite = np.where(TABLE == 2, np.inf, TABLE)
+    np.savez(tmp_path / "a.npz", train=np.zeros(3), valid=infinite, test=np.zeros((0, 3)))
+    assert codes(tmp_path / "a.npz") == ["E311", "E306", "E316"]
 
 
 def test_a_bad_value_is_reported_with_its_array_and_its_row_counted_from_one(
     tmp_path: Path,
 ) -> None:
-    np.savez(tmp_path / "a.npz", train=TABLE, test=np.array([[0, 0, 0], [0, 0.5, 0], [0, 1.5, 0]]))
+    bad = np.array([[0, 0, 0], [0, np.inf, 0], [0, -np.inf, 0]])
+    np.savez(tmp_path / "a.npz", train=TABLE, test=bad)
     sink = Sink()
     load_table(str(tmp_path / "a.npz"), sink)
     (problem,) = sink.diagnostics
-    assert problem.code == "E308"
+    assert problem.code == "E316"
     assert problem.message.endswith("in row 2 of array `test`")
     assert problem.notes == ("and 1 more such cell in this column",)
 

@@ -1,1 +1,1 @@
-spnc eval shared/weather.spnc data/E308-negative.csv
+spnc eval shared/weather.spnc shared/unnamed.csv
