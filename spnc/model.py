@@ -32,6 +32,7 @@ from spnc.program.lower import lower
 from spnc.program.model_file import SavedModel, file_content, read_model_file
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Score
+from spnc.queries.discretise import Cuts, cuts_by_scale, discretised
 from spnc.queries.pairwise import pair_probabilities
 from spnc.queries.rows import Rows
 from spnc.queries.sample import sample
@@ -94,6 +95,8 @@ class Model:
 
         Raises `InputError`.
         """
+        if isinstance(data, Rows) and data.columns == self.columns:
+            return Table(data.values)
         sink = Sink()
         raw = raw_from_python(data, sink)
         sink.stop()
@@ -156,12 +159,24 @@ class Model:
         sink.stop()
         return scores
 
-    def mutual_information(self, progress: Progress | None = None) -> NDArray[np.float64]:
+    def mutual_information(
+        self, progress: Progress | None = None, cuts: Cuts | None = None
+    ) -> NDArray[np.float64]:
         """Return the exact mutual information of every two columns, `[column, column]`, in nats.
 
-        The diagonal is zero. `progress` is called with the number of queries that are done.
+        Numbers are divided into `BINS` bins: by `cuts`, or else by the scale of their column. The
+        diagonal is zero. `progress` is called with the number of queries that are done.
         """
-        return mutual_information(pair_probabilities(self.engine, self.parameters, progress))
+        cuts = cuts_by_scale(self.columns) if cuts is None else cuts
+        engine, parameters = self.discretised(cuts)
+        return mutual_information(pair_probabilities(engine, parameters, progress))
+
+    def discretised(self, cuts: Cuts) -> tuple[Engine, Parameters]:
+        """Return an engine and parameters of the model with numbers in bins."""
+        program, parameters = discretised(self.program, self.parameters, cuts)
+        if program is self.program:
+            return self.engine, parameters
+        return self.backend.open(program), parameters
 
     def sample(self, rows: int, seed: int = 0) -> Rows:
         """Return rows drawn from the model; the same seed gives the same rows.

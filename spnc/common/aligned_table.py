@@ -8,11 +8,15 @@ from spnc.common.wording import visible, width
 
 
 def table(
-    head: Sequence[str], rows: Iterable[Sequence[object]], left: int | Collection[int] = 1
+    head: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    left: int | Collection[int] = 1,
+    right: int = 0,
 ) -> str:
     """Return rows as an aligned table.
 
-    `left` says which columns are left-aligned: the first ones, or those with these numbers.
+    `left` says which columns are left-aligned: the first ones, or those with these numbers. The
+    last `right` columns are left-aligned too.
     """
     cells = [[cell(value) for value in row] for row in rows]
     head = [visible(name) for name in head]
@@ -23,7 +27,8 @@ def table(
         parts = []
         for i, (text, wide) in enumerate(zip(row, widths, strict=True)):
             room = " " * (wide - width(text))
-            parts.append(text + room if i in flush else room + text)
+            is_left = i in flush or i >= len(head) - right
+            parts.append(text + room if is_left else room + text)
         return ("  " + "  ".join(parts)).rstrip()
 
     rule = "  " + "  ".join("─" * wide for wide in widths)

@@ -58,11 +58,12 @@ def short_type(column: Column) -> str | dict[str, Any]:
 def type_text(column: Column) -> str:
     """Return the column's type as the circuit language writes it."""
     if column.labels is not None:
-        return f"{column.kind}({', '.join(map(_label_text, column.labels))})"
-    if column.is_finite:
-        return str(column)
-    given = {} if column.scale is None else asdict(column.scale)
-    options = [f"{name} = {float(value)!r}" for name, value in given.items()]
+        options = [_label_text(label) for label in column.labels]
+    elif column.kind == "categorical":
+        options = [str(column.states)]
+    else:
+        given = {} if column.scale is None else asdict(column.scale)
+        options = [f"{name} = {float(value)!r}" for name, value in given.items()]
     options += [f"unit = {quoted_on_one_line(column.unit)}"] if column.unit else []
     return f"{column.kind}({', '.join(options)})" if options else column.kind
 
@@ -124,18 +125,18 @@ def _problems(plain: Mapping[str, Any]) -> Iterator[str]:
     if kind not in KINDS:
         yield f"`{kind}` is not a kind of column"
         return
-    allowed = {"kind", "states", "labels"} if kind in FINITE else {"kind", "scale", "unit"}
+    allowed = {"kind", "unit"} | ({"states", "labels"} if kind in FINITE else {"scale"})
     for key in plain:
         if key == "labels" and key not in allowed:
             yield f"a {kind} column has no labels"
         elif key not in allowed:
-            known = {*SCALE, "unit"} if "unit" in allowed else allowed - {"kind"}
+            known = allowed - {"kind"} if kind in FINITE else {*SCALE, "unit"}
             yield f"`{key}` does not belong to a {kind} column; {did_you_mean(str(key), known)}"
     if kind in FINITE:
         yield from _state_problems(kind, plain)
     else:
         yield from _scale_problems(plain.get("scale"))
-        yield from _unit_problems(kind, plain.get("unit"))
+    yield from _unit_problems(kind, plain.get("unit"))
 
 
 def _state_problems(kind: str, plain: Mapping[str, Any]) -> Iterator[str]:

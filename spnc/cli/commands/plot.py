@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from spnc.data.pairs import PairCounts
     from spnc.diagnostics import Sink
     from spnc.model import Model
+    from spnc.queries.discretise import Cuts
     from spnc.runs.history import History
 
 FORMS = (".png", ".svg")
@@ -91,6 +92,7 @@ def run_mi(arguments: argparse.Namespace) -> int:
     from spnc.common.progress_display import observing
     from spnc.data.pairs import mutual_information
     from spnc.diagnostics import Sink
+    from spnc.queries.discretise import cuts_by_scale
     from spnc.reports.plots.mutual_information import Comparison, picture
 
     sink = Sink()
@@ -100,11 +102,12 @@ def run_mi(arguments: argparse.Namespace) -> int:
     models = _read_models(paths, sink)
     backend = sink.require(backend_of(arguments, sink))
     with observing(arguments.quiet) as observer:
-        split, rows, counts = _count(arguments, models[0], sink, observer)
+        cuts = cuts_by_scale(models[0].columns)
+        split, rows, counts = _count(arguments, models[0], cuts, sink, observer)
         empirical = mutual_information(counts)
         names = distinct([m.name for m in models], paths)
         comparisons = [
-            Comparison(name, empirical, _model_information(model, backend, observer))
+            Comparison(name, empirical, _model_information(model, backend, cuts, observer))
             for name, model in zip(names, models, strict=True)
         ]
         observer.stage("drawing")
@@ -142,7 +145,7 @@ def _read_models(paths: Sequence[Path], sink: Sink) -> list[Model]:
     models = [model for path in paths if (model := read_model(path, sink)) is not None]
     if len(models) == len(paths):
         for path, model in zip(paths, models, strict=True):
-            if model.columns != models[0].columns:
+            if _meanings(model) != _meanings(models[0]):
                 sink.error(
                     "E307",
                     f"the columns of `{path}` differ from those of `{paths[0]}`",
@@ -153,13 +156,20 @@ def _read_models(paths: Sequence[Path], sink: Sink) -> list[Model]:
     return models
 
 
+def _meanings(model: Model) -> list[tuple[object, ...]]:
+    """Return what the values of each column mean; scales differ from training to training."""
+    return [(c.name, c.kind, c.states, c.labels, c.unit) for c in model.columns]
+
+
 def _count(
-    arguments: argparse.Namespace, model: Model, sink: Sink, observer: Observer
+    arguments: argparse.Namespace, model: Model, cuts: Cuts, sink: Sink, observer: Observer
 ) -> tuple[str, int, PairCounts]:
     """Return the chosen split, the number of its rows, and its joint counts."""
     from spnc.data.pairs import pair_counts
     from spnc.data.stream import stream_table
+    from spnc.queries.discretise import discretised_columns, discretised_table
 
+    columns = discretised_columns(model.columns, cuts)
     observer.stage("reading data")
     rows: dict[str, int] = {}
     counts: PairCounts | None = None
@@ -172,7 +182,8 @@ def _count(
     ):
         rows[split] = rows.get(split, 0) + piece.rows
         if split == (arguments.split or next(iter(rows))):  # the first is `train` or `all`
-            found = pair_counts(model.columns, piece.distinct())
+            binned = discretised_table(piece, model.columns, cuts)
+            found = pair_counts(columns, binned.distinct())
             counts = found if counts is None else counts + found
     sink.stop()
     check_split(arguments, rows, sink)
@@ -181,12 +192,12 @@ def _count(
     return split, rows[split], counts
 
 
-def _model_information(model: Model, backend: Backend, observer: Observer) -> Floats:
+def _model_information(model: Model, backend: Backend, cuts: Cuts, observer: Observer) -> Floats:
     """Return the mutual information of every pair of columns of a model."""
     observer.stage(f"evaluating {model.name}")
     model.backend = backend
     backend.prepare(model.program, observer.progress)
-    return model.mutual_information(observer.progress)
+    return model.mutual_information(observer.progress, cuts)
 
 
 # ---- history -----------------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""Shares of the states of each column, in the rows and in the model."""
+"""Shares of the states of each column, in the rows and in the model.
+
+The states of a numeric column are the bins of its histogram.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from spnc.common.arrays import Floats
+from spnc.common.cells import cell_text
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
+from spnc.reports.facts.histograms import Histogram
 
 LEVEL = 0.05  # significance level of the test for differences, over all columns together
 EXPECTED = 5.0  # rows per state that the test needs (the usual rule); rarer states are merged
@@ -28,11 +33,23 @@ class Observed:
 
 @dataclass(frozen=True, eq=False)
 class ColumnFit:
-    """A column: its probabilities in the model, and what was observed in each split."""
+    """A column: its probabilities in the model, and what was observed in each split.
+
+    `texts` are its states in words. A numeric column has a `histogram`, whose bins are its states,
+    and perhaps a `curve`: points and the model's density there.
+    """
 
     column: Column
     model: Floats
     observed: Mapping[str, Observed]
+    texts: Sequence[str]
+    histogram: Histogram | None = None
+    curve: tuple[Floats, Floats] | None = None
+
+    @property
+    def states(self) -> int:
+        """The number of states or bins."""
+        return len(self.model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +57,8 @@ class ColumnsFit:
     """All columns, and the average log-likelihood of each split under independent columns.
 
     `independent` is a baseline that every model should beat: a model of independent columns with
-    the smoothed frequencies of the training rows. A split without possible rows has no value.
+    the smoothed frequencies of the training rows, for numbers a histogram with these frequencies.
+    A split without possible rows has no value.
     """
 
     columns: Sequence[ColumnFit]
@@ -52,21 +70,24 @@ def columns_fit(
     model: Sequence[Floats],
     splits: Mapping[str, Table],
     possible: Mapping[str, Table] | None = None,
+    histograms: Mapping[int, Histogram] | None = None,
 ) -> ColumnsFit:
     """Compare every column of every split with the probabilities in the model.
 
     A column is beyond chance if a likelihood-ratio test rejects it at the level 0.05 divided by
-    the number of columns (Bonferroni). `possible` are the rows with a positive probability under
+    the number of columns (Bonferroni). `model` has the probabilities of the states of each column,
+    or of the bins of its histogram. `possible` are the rows with a positive probability under
     the model, if these are not all; the baseline is then computed over the same rows.
     """
-    counts = {name: _counts(columns, table) for name, table in splits.items()}
+    bins = histograms or {}
+    counts = {name: _counts(columns, table, bins) for name, table in splits.items()}
     fits = []
     for i, column in enumerate(columns):
         observed = {}
         for name, table in splits.items():
             own = counts[name][i]
             rows = float(own.sum())
-            frequencies = own / rows if rows > 0.0 else np.full(column.states, np.nan)
+            frequencies = own / rows if rows > 0.0 else np.full(len(own), np.nan)
             divergence = kl(frequencies, model[i]) if rows > 0.0 else 0.0
             observed[name] = Observed(
                 frequencies,
@@ -75,14 +96,20 @@ def columns_fit(
                 divergence,
                 _beyond(own, model[i], LEVEL / len(columns)),
             )
-        fits.append(ColumnFit(column, model[i], observed))
+        histogram = bins.get(i)
+        texts = _state_texts(column) if histogram is None else histogram.texts
+        fits.append(ColumnFit(column, model[i], observed, texts, histogram))
     base = counts.get("train") or next(iter(counts.values()))
     scored = dict(counts)
     if possible is not None:
         tables = {name: t for name, t in possible.items() if t is not splits.get(name)}
-        counts |= {name: _counts(columns, table) for name, table in tables.items()}
+        counts |= {name: _counts(columns, table, bins) for name, table in tables.items()}
         scored = {name: counts[name] for name in possible}
-    return ColumnsFit(fits, _independent(base, scored, possible or splits))
+    return ColumnsFit(fits, _independent(base, scored, possible or splits, bins))
+
+
+def _state_texts(column: Column) -> list[str]:
+    return [cell_text(column, float(state)) for state in range(column.states)]
 
 
 def kl(observed: Floats, model: Floats) -> float:
@@ -93,11 +120,21 @@ def kl(observed: Floats, model: Floats) -> float:
     return max(0.0, float(terms.sum()))
 
 
-def _counts(columns: Sequence[Column], table: Table) -> list[Floats]:
-    found = [np.zeros(column.states) for column in columns]
+def _counts(
+    columns: Sequence[Column], table: Table, histograms: Mapping[int, Histogram]
+) -> list[Floats]:
+    found = [
+        np.zeros(histograms[i].states if i in histograms else column.states)
+        for i, column in enumerate(columns)
+    ]
     for piece in table.pieces():
         for i, column in enumerate(columns):
             cells = piece.column(i)
+            if i in histograms:
+                codes = np.searchsorted(histograms[i].edges, cells, side="left")
+                known = ~np.isnan(cells)
+                found[i] += np.bincount(codes[known], piece.weights[known], len(found[i]))
+                continue
             for state in range(column.states):
                 found[i][state] += piece.weights[cells == state].sum()
     return found
@@ -136,9 +173,14 @@ def _beyond(counts: Floats, model: Floats, level: float) -> bool:
 
 
 def _independent(
-    base: list[Floats], counts: Mapping[str, list[Floats]], splits: Mapping[str, Table]
+    base: list[Floats],
+    counts: Mapping[str, list[Floats]],
+    splits: Mapping[str, Table],
+    histograms: Mapping[int, Histogram],
 ) -> dict[str, float]:
     logs = [np.log((own + 1.0) / (own.sum() + len(own))) for own in base]
+    for i, histogram in histograms.items():
+        logs[i] = logs[i] - np.log(histogram.widths)
     return {
         name: float(sum(own @ log for own, log in zip(counts[name], logs, strict=True)))
         / float(table.weights.sum())

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spnc.common.observer import Observer, Stage
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import SPLITS, Dataset, Table
 from spnc.program.program import Program
 from spnc.queries.column_marginals import column_probabilities
+from spnc.queries.discretise import cuts_by_rows, discretised_columns
 from spnc.reports.facts.circuit import CircuitFacts, circuit_facts
 from spnc.reports.facts.columns import ColumnsFit, columns_fit
+from spnc.reports.facts.histograms import Histogram, cuts_of, density_curve, histograms_of
 from spnc.reports.facts.images import Shape
 from spnc.reports.facts.pairs import Pairs, pairs_fit
 from spnc.reports.facts.reading import Run
@@ -21,6 +24,7 @@ from spnc.reports.facts.samples import Samples, samples_fit
 # Edges times rows that take about ten seconds, and less than a minute, to compute.
 FEW, MANY = 1_000_000_000, 4_000_000_000
 LEAST_ROWS = 1_000
+CURVES = 12  # numeric columns with a chart of their own
 _PAIR_CELLS = 100_000_000_000  # rows times pairs of states, at most, to count pairs in the data
 
 
@@ -60,24 +64,41 @@ def gather(run: Run, shape: Shape | None, observer: Observer) -> Facts:
     circuit = replace(circuit, rows=rows.rows, all_rows=dataset.train.rows)
 
     observer.stage("comparing columns")
-    marginals = column_probabilities(model.engine, model.parameters)
-    columns = columns_fit(
-        model.columns, marginals, dataset.splits, _possible(run, dataset, observer)
-    )
+    histograms = histograms_of(model, dataset.train)
+    columns = _columns(run, dataset, histograms, observer)
 
     observer.stage("comparing pairs of columns")
-    states = sum(column.states for column in model.columns)
+    cuts = cuts_by_rows(model.columns, dataset.train)
+    states = sum(c.states for c in discretised_columns(model.columns, cuts))
     rows, _ = some_rows(dataset.train, max(LEAST_ROWS, _PAIR_CELLS // states**2), "pairs")
-    pairs = pairs_fit(model, rows.distinct(), dataset.train.rows, observer.progress)
+    pairs = pairs_fit(model, rows, dataset.train.rows, observer.progress, cuts)
 
     observer.stage("looking for badly explained rows")
     options = None if recipe is None else recipe.data
-    worst = rows_fit(model, dataset, options, row_limit(program, MANY), observer.progress)
+    most = row_limit(program, MANY)
+    worst = rows_fit(model, dataset, options, most, observer.progress, histograms)
 
     observer.stage("drawing samples")
     seed = run.metrics.seed
-    samples = samples_fit(model, dataset, max(0, seed))
+    samples = samples_fit(model, dataset, max(0, seed), cuts)
     return Facts(run, shape, circuit, columns, pairs, worst, samples)
+
+
+def _columns(
+    run: Run, dataset: Dataset, histograms: Mapping[int, Histogram], observer: Observer
+) -> ColumnsFit:
+    """Compare the columns; the numeric ones that differ most get the curve of the density."""
+    model = run.model
+    shares = list(column_probabilities(*model.discretised(cuts_of(histograms))))
+    for i, histogram in histograms.items():
+        shares[i] = histogram.shares(shares[i])
+    possible = _possible(run, dataset, observer)
+    found = columns_fit(model.columns, shares, dataset.splits, possible, histograms)
+    judged = [name for name in SPLITS if name in dataset.splits][-1]
+    numeric = sorted(histograms, key=lambda i: -found.columns[i].observed[judged].divergence)
+    curves = {i: density_curve(model, i, histograms[i]) for i in numeric[:CURVES]}
+    columns = [replace(c, curve=curves.get(i)) for i, c in enumerate(found.columns)]
+    return replace(found, columns=columns)
 
 
 def _possible(run: Run, dataset: Dataset, observer: Observer) -> dict[str, Table]:

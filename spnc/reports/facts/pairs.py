@@ -14,6 +14,7 @@ from spnc.common.observer import Progress
 from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
 from spnc.model import Model
+from spnc.queries.discretise import BINS, Cuts, discretised_columns, discretised_table
 from spnc.queries.pairwise import pair_probabilities
 
 MOST, LEAST = 100, 30  # columns in the matrix; large circuits get fewer
@@ -52,27 +53,38 @@ class Pairs:
 
 
 def pairs_fit(
-    model: Model, table: Table, all_rows: int, progress: Progress | None = None
+    model: Model,
+    table: Table,
+    all_rows: int,
+    progress: Progress | None = None,
+    cuts: Cuts | None = None,
 ) -> Pairs | None:
-    """Return the matrices of the rows and of the model; None if there is only one column."""
+    """Return the matrices of the rows and of the model; None if there is only one column.
+
+    `cuts` divide the numeric columns into bins.
+    """
     from spnc.reports.plots.mutual_information import Comparison
 
-    columns = model.columns
+    cuts = cuts or {}
+    columns = discretised_columns(model.columns, cuts)
+    table = discretised_table(table, model.columns, cuts).distinct()
     if len(columns) < 2:
         return None
     data = mutual_information(pair_counts(columns, table))
     every = np.triu_indices(len(columns), k=1)
     mean_of_all = float(data[every].mean())
     chosen = np.arange(len(columns))
-    most = min(MOST, max(LEAST, math.isqrt(_QUERY_EDGES // max(1, model.program.edges))))
+    # A query per pair of states but the first: one for a pair of binary columns, 49 for numbers.
+    free = np.array([column.states - 1 for column in columns])
+    cost = max(1, model.program.edges) * (BINS - 1 if cuts else 1) ** 2
+    most = min(MOST, max(LEAST, math.isqrt(_QUERY_EDGES // cost)))
     if len(columns) > most:
         strength = data.sum(axis=0)
         chosen = np.sort(np.argsort(-strength, kind="stable")[:most])
         data = data[np.ix_(chosen, chosen)]
     asked = None if len(chosen) == len(columns) else chosen.tolist()
-    own = mutual_information(
-        pair_probabilities(model.engine, model.parameters, progress, columns=asked)
-    )
+    engine, parameters = model.discretised(cuts)
+    own = mutual_information(pair_probabilities(engine, parameters, progress, columns=asked))
     above = np.triu_indices(len(chosen), k=1)
 
     def best(keys: Floats) -> list[Pair]:
@@ -85,7 +97,6 @@ def pairs_fit(
     summary = Comparison("", data, own).facts()
     strongest, missed = best(data[above]), best(np.abs(data - own)[above])
     # To first order, from the degrees of freedom of each pair (Miller and Madow).
-    free = np.array([column.states - 1 for column in columns])
     by_chance = float((np.outer(free, free)[every] / (2.0 * max(1, rows))).mean())
     return Pairs(
         names,

@@ -15,6 +15,7 @@ from spnc.data.load import split_rows
 from spnc.data.options import DataOptions
 from spnc.model import Model
 from spnc.queries.cell_probabilities import cell_log_probabilities
+from spnc.reports.facts.histograms import Histogram
 
 WORST = 12  # rows shown
 CELLS = 6  # shown of each row, the most surprising
@@ -23,13 +24,14 @@ BINS = 40
 
 @dataclass(frozen=True)
 class UnexpectedCell:
-    """A cell of a row: the place of its column, its state, and log p(cell | rest of the row).
+    """A cell of a row: the place of its column, its value, and log p(cell | rest of the row).
 
-    The probability is None if the rest alone is impossible.
+    That of a number is, to first order, the probability of a range around it that is as wide as a
+    bin of its histogram. The probability is None if the rest alone is impossible.
     """
 
     column: int
-    state: int
+    value: float
     log_probability: float | None
 
 
@@ -93,8 +95,12 @@ def rows_fit(
     options: DataOptions | None,
     most: int,
     progress: Progress | None = None,
+    histograms: Mapping[int, Histogram] | None = None,
 ) -> RowsFit:
-    """Return how likely the rows of test, else valid, else train are, and the least likely ones."""
+    """Return how likely the rows of test, else valid, else train are, and the least likely ones.
+
+    `histograms` are those of the numeric columns.
+    """
     split = [name for name in SPLITS if name in dataset.splits][-1]
     scored: dict[str, Floats] = {}
     for name in dict.fromkeys([split, "train"]):
@@ -114,12 +120,17 @@ def rows_fit(
         int(np.isneginf(scored[split]).sum()),
         edges,
         densities,
-        _worst(model, rows, scored[split], numbers[places], progress),
+        _worst(model, rows, scored[split], numbers[places], histograms or {}, progress),
     )
 
 
 def _worst(
-    model: Model, table: Table, found: Floats, numbers: Ints, progress: Progress | None
+    model: Model,
+    table: Table,
+    found: Floats,
+    numbers: Ints,
+    histograms: Mapping[int, Histogram],
+    progress: Progress | None,
 ) -> list[BadRow]:
     """Return the distinct rows with the lowest log-likelihood; ties go to the first in the file."""
     distinct, inverse = table.distinct_with_inverse()
@@ -130,6 +141,9 @@ def _worst(
     order = np.lexsort((first, own))[:WORST]
     values = distinct.values[order]
     cells = cell_log_probabilities(model.engine, model.parameters, values, progress)
+    for i, histogram in histograms.items():
+        cells[:, i] += np.log(histogram.bin_width)
+    cells = np.minimum(cells, 0.0)
     times = np.bincount(inverse, minlength=distinct.rows)
     return [
         BadRow(
@@ -148,7 +162,7 @@ def _surprising(row: Floats, cells: Floats) -> list[UnexpectedCell]:
     """Return the least likely cells given the rest of the row, if their probability is known."""
     order = np.argsort(np.where(np.isnan(cells), np.inf, cells), kind="stable")[:CELLS]
     return [
-        UnexpectedCell(int(i), int(row[i]), float(cells[i]))
+        UnexpectedCell(int(i), float(row[i]), float(cells[i]))
         for i in order.tolist()
         if not np.isnan(cells[i])
     ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats, Ints
+from spnc.data.columns import Column
 from spnc.data.dataset import SPLITS, Dataset, Table
 from spnc.model import Model
+from spnc.queries.discretise import Cuts, bin_codes
 from spnc.reports.facts.rows import log_likelihoods, some_rows
 
 COUNT = 32
@@ -21,7 +24,7 @@ _CELLS = 1 << 29  # compared, at most; takes some seconds
 class Samples:
     """Drawn rows, `[row, column]`. Distances count the cells that differ from the nearest row.
 
-    Distances are estimates if cells are missing.
+    Numbers differ if they are in different bins. Distances are estimates if cells are missing.
     """
 
     values: Floats
@@ -35,33 +38,54 @@ class Samples:
     real_distances: Floats
 
 
-def samples_fit(model: Model, dataset: Dataset, seed: int) -> Samples:
-    """Draw rows with the seed of the run; compare them and unseen real rows with training rows."""
+def samples_fit(model: Model, dataset: Dataset, seed: int, cuts: Cuts | None = None) -> Samples:
+    """Draw rows with the seed of the run; compare them and unseen real rows with training rows.
+
+    `cuts` divide the numeric columns into bins.
+    """
+    cuts = cuts or {}
     values = model.sample(COUNT, seed).values
     columns = values.shape[1]
     most = max(1000, _CELLS // ((COUNT + COMPARED) * columns))
     train, _ = some_rows(dataset.train, most, "nearest")
     rows = train.values
-    distances, nearest = nearest_rows(values, rows)
-    complete = ~np.isnan(rows[nearest]).any(axis=1)
+    binned = _binned(rows, cuts)
+    distances, nearest = nearest_rows(_binned(values, cuts), binned)
+    equal = _are_equal(values, rows[nearest], model.columns)
     held_out = [name for name in SPLITS if name in dataset.splits and name != "train"]
     real, real_distances = None, np.zeros(0)
     if held_out:
         real = held_out[-1]
         some, _ = some_rows(dataset.splits[real], COMPARED, "real")
-        real_distances, _ = nearest_rows(some.values, rows)
+        real_distances, _ = nearest_rows(_binned(some.values, cuts), binned)
     found = log_likelihoods(model, Table(values))
     return Samples(
         values,
         found,
         rows[nearest],
         distances,
-        int((complete & (distances == 0.0)).sum()),
+        int(equal.sum()),
         not train.complete_columns().all(),
         train.rows,
         real,
         real_distances,
     )
+
+
+def _binned(values: Floats, cuts: Cuts) -> Floats:
+    """Return rows with the number of its bin in place of every number."""
+    if not cuts:
+        return values
+    found = values.copy()
+    for i, own in cuts.items():
+        found[:, i] = bin_codes(values[:, i], own)
+    return found
+
+
+def _are_equal(drawn: Floats, rows: Floats, columns: Sequence[Column]) -> NDArray[np.bool_]:
+    """Return which drawn rows are equal to complete rows, once they are rounded."""
+    steps = np.array([0.0 if c.scale is None else c.scale.resolution for c in columns])
+    return np.asarray((np.abs(drawn - rows) <= 0.5 * steps).all(axis=1))
 
 
 def nearest_rows(rows: Floats, among: Floats) -> tuple[Floats, Ints]:

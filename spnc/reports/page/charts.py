@@ -83,6 +83,7 @@ def axes(
     *,
     whole: bool = False,
     x_ticks: bool = True,
+    y_labels: bool = True,
     log: bool = False,
 ) -> Html:
     """Return grid lines at round numbers, their labels, and the names of both axes.
@@ -109,6 +110,7 @@ def axes(
                 text_anchor="end",
             )
             for v in ys
+            if y_labels
         ],
         [
             el("text", number(v, decimals(xs)), x=frame.x(v), y=base + 18, text_anchor="middle")

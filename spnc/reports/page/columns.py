@@ -11,9 +11,10 @@ from spnc.common.arrays import Floats
 from spnc.diagnostics import counted
 from spnc.reports.facts.columns import ColumnFit, ColumnsFit
 from spnc.reports.facts.gather import Facts
-from spnc.reports.page.html import Html, brief, el, label, number, percent, shortened
+from spnc.reports.page.densities import density_charts
+from spnc.reports.page.html import Html, brief, el, joined, label, number, percent, shortened
 from spnc.reports.page.matrix import shades
-from spnc.reports.page.parts import Section, TableCell, cut_to, legend, table
+from spnc.reports.page.parts import Section, TableCell, cut_to, legend, subheading, table
 from spnc.reports.page.summary import words
 
 MOST = 2000  # columns in the table
@@ -29,14 +30,15 @@ def section(facts: Facts) -> Section | None:
     others = [name for name in ("train",) if name != judged and name in fit.columns[0].observed]
     ordered = sorted(fit.columns, key=lambda c: -c.observed[judged].divergence)
     shown = ordered[:MOST]
-    many = any(c.column.states > 2 for c in fit.columns)
-    cut = any(c.column.states > BARS for c in fit.columns)
+    many = any(c.states > 2 or c.column.labels is not None for c in fit.columns)
+    worded = any(c.column.labels is not None or not c.column.is_finite for c in fit.columns)
+    cut = any(c.states > BARS and c.histogram is None for c in fit.columns)
     missing = any(c.observed[judged].missing for c in fit.columns)
     rows = [_row(column, judged, others, many, missing) for column in shown]
     head = [
         "column",
-        ("states" if cut else "all states") if many else "share of state 1",
-        *(["state"] if many else []),
+        _charted(fit, cut) if many else "share of state 1",
+        *(["value" if worded else "state"] if many else []),
         "model",
         words(judged),
         "difference",
@@ -47,10 +49,12 @@ def section(facts: Facts) -> Section | None:
     ]
     caption = f"Shares of states, largest divergence of {words(judged)} rows from the model first"
     note = cut_to(f"the {MOST:,} worst", MOST, len(ordered), "columns")
+    rows_shown = f"{words(judged)} rows"
     body = el(
         "div",
         _as_pictures(facts, judged) if facts.shape is not None else None,
-        legend([("box f1", f"{words(judged)} rows"), ("stroke", "model")]),
+        _curves(ordered, judged),
+        legend([("box f1", rows_shown), ("stroke", "model")]),
         table(head, rows, caption=caption, left=2, sortable=True),
         el(
             "p",
@@ -58,8 +62,14 @@ def section(facts: Facts) -> Section | None:
             "columns together, with rare states merged. The divergence is the Kullback–Leibler "
             "divergence of the shares in the rows from those in the model. "
             + (
-                "The state shown is the one that adds most to it; for a binary column, state 1. "
+                f"The {'value' if worded else 'state'} shown is the one that adds most to it; for "
+                f"a binary column, {'the second' if worded else 'state 1'}. "
                 if many
+                else ""
+            )
+            + (
+                "Numbers are counted in the bins of a histogram. "
+                if any(c.histogram is not None for c in fit.columns)
                 else ""
             )
             + (f"Charts show at most {BARS} states, the largest." if cut else ""),
@@ -84,14 +94,45 @@ def _finding(fit: ColumnsFit, judged: str) -> str:
     seen, own = worst.observed[judged].frequencies[state], float(worst.model[state])
     return (
         f"{said}; the largest divergence is that of {shortened(worst.column.name, 40)}, whose "
-        f"state {state} has a share of {percent(float(seen))} in the rows and {percent(own)} in "
-        "the model."
+        f"{_named(worst, state)} has a share of {percent(float(seen))} in the rows and "
+        f"{percent(own)} in the model."
+    )
+
+
+def _named(column: ColumnFit, state: int) -> str:
+    """Return a state in a sentence: `state 1`, `value Gentoo` or `range 2700 to 2850 g`."""
+    noun = "state" if column.column.labels is None else "value"
+    noun = noun if column.histogram is None else "range"
+    return f"{noun} {shortened(column.texts[state], 40)}"
+
+
+def _charted(fit: ColumnsFit, cut: bool) -> str:
+    """Return what the small charts show."""
+    if any(c.histogram is not None for c in fit.columns):
+        return "values"
+    return "states" if cut else "all states"
+
+
+def _curves(columns: Sequence[ColumnFit], judged: str) -> Html | None:
+    """Return large charts of the numeric columns that differ most, with a legend."""
+    charts = density_charts(columns, judged, f"{words(judged)} rows")
+    if charts is None:
+        return None
+    numeric = sum(c.histogram is not None for c in columns)
+    shown = sum(c.curve is not None for c in columns)
+    which = cut_to(f"the {shown} that differ most", shown, numeric, "numeric columns")
+    return joined(
+        subheading("Numbers"),
+        legend([("box f1", f"{words(judged)} rows"), ("line model", "density of the model")]),
+        charts,
+        el("p", which, class_="note") if which else None,
+        subheading("All columns"),
     )
 
 
 def furthest(column: ColumnFit, split: str) -> int:
     """Return the state that adds most to the divergence: an impossible one first; 1 if binary."""
-    if column.column.states == 2:
+    if column.states == 2:
         return 1
     seen = np.nan_to_num(column.observed[split].frequencies)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,7 +184,7 @@ def _row(
     return [
         TableCell(label(column.column.name), column.column.name),
         TableCell(_picture(column, judged), _sort(own)),
-        *([TableCell(str(state), state)] if many else []),
+        *([TableCell(shortened(column.texts[state], 40), state)] if many else []),
         share(own),
         share(here),
         TableCell(("+" if apart > 0 else "") + number(100 * apart, 1), _sort(apart)),
@@ -157,12 +198,12 @@ def _row(
 def _picture(column: ColumnFit, split: str) -> Html:
     """Return a bar for each state and a stroke for the model; of a binary column, for state 1."""
     seen, model = column.observed[split].frequencies, column.model
-    states = list(range(column.column.states)) if column.column.states > 2 else [1]
+    states = list(range(column.states)) if column.states > 2 else [1]
     which = ""
-    if len(states) > BARS:
+    if len(states) > BARS and column.histogram is None:
         larger = np.fmax(seen, model)
         states = sorted(np.argsort(-larger, kind="stable")[:BARS].tolist())
-        which = f"the {BARS} largest of {column.column.states:,} states: "
+        which = f"the {BARS} largest of {column.states:,} states: "
     drawn = []
     if len(states) == 1:
         x, at = (100 * float(np.nan_to_num(v[1])) for v in (seen, model))
@@ -181,8 +222,10 @@ def _picture(column: ColumnFit, split: str) -> Html:
                 el("rect", x=left, y=14 - tall, width=wide * 0.76, height=tall, class_="f1"),
                 el("rect", x=left, y=13.2 - at, width=wide * 0.76, height=1.6, class_="stroke"),
             ]
+    plain = "state " if column.column.is_finite and column.column.labels is None else ""
     said = which + "; ".join(
-        f"state {i}: {percent(float(seen[i]), 0)}, model {percent(float(model[i]), 0)}"
+        f"{plain}{shortened(column.texts[i], 30)}: {percent(float(seen[i]), 0)}, "
+        f"model {percent(float(model[i]), 0)}"
         for i in states
     )
     return el(

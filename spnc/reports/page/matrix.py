@@ -9,6 +9,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.common.wording import width
+from spnc.data.columns import Column, Scale
 from spnc.reports.facts.images import Shape
 from spnc.reports.page.charts import Frame, svg
 from spnc.reports.page.html import Html, brief, el, shortened
@@ -104,19 +105,28 @@ def scale(top: float, unit: str) -> Html:
     return el("p", "0 ", picture, f" {brief(top)} {unit}", class_="legend")
 
 
-def picture(
-    values: Floats, shape: Shape, states: int, title: str, surprise: Floats | None = None
-) -> Html:
-    """Return a row as an image, darker for higher states; rings mark the most surprising pixels."""
+def levels(values: Floats, columns: Sequence[Column]) -> Floats:
+    """Return rows as darkness: 0 for the lowest state or number of a column, 1 for the highest.
+
+    Numbers have as many levels as there are shades.
+    """
+    found = np.array(values, dtype=np.float64)
+    for i, column in enumerate(columns):
+        if column.is_finite:
+            found[..., i] /= max(1, column.states - 1)
+        else:
+            scale = column.scale or Scale()
+            share = (found[..., i] - scale.low) / ((scale.high - scale.low) or 1.0)
+            found[..., i] = np.round(np.clip(share, 0.0, 1.0) * (SHADES - 1)) / (SHADES - 1)
+    return found
+
+
+def picture(darkness: Floats, shape: Shape, title: str, surprise: Floats | None = None) -> Html:
+    """Return a row, given by its `levels`, as an image; rings mark the most surprising pixels."""
     flat = np.full(shape.height * shape.width, np.nan)
-    flat[shape.places] = values
+    flat[shape.places] = darkness
     grid = flat.reshape(shape.height, shape.width)
-    drawn: list[Html] = []
-    for state in range(1, states):
-        d = _runs(grid == state)
-        if d:
-            share = state / (states - 1)
-            drawn.append(el("path", d=d, class_="ink", opacity=share if share < 1.0 else None))
+    drawn = _inked(grid)
     hidden = _runs(np.isnan(grid))
     if hidden:
         drawn.append(el("path", d=hidden, class_="missing"))
@@ -141,15 +151,18 @@ def shades(values: Floats, shape: Shape, top: float, title: str) -> Html:
     return el("svg", drawn, viewBox=box, role="img", aria_label=title, class_="pixels")
 
 
-def strips(values: Floats, states: Sequence[int], title: str) -> Html:
-    """Return rows below one another, one cell per column, darker for higher states."""
-    rows, columns = values.shape
-    share = values / np.maximum(1, np.array(states) - 1)
-    drawn = []
-    for level in np.unique(share[share > 0.0]).tolist():
-        drawn.append(
-            el("path", d=_runs(share == level), class_="ink", opacity=level if level < 1 else None)
-        )
+def _inked(darkness: Floats) -> list[Html]:
+    """Return a path for each level above zero."""
+    return [
+        el("path", d=_runs(darkness == level), class_="ink", opacity=level if level < 1 else None)
+        for level in np.unique(darkness[darkness > 0.0]).tolist()
+    ]
+
+
+def strips(darkness: Floats, title: str) -> Html:
+    """Return rows, given by their `levels`, below one another, one cell per column."""
+    rows, columns = darkness.shape
+    drawn = _inked(darkness)
     box = f"0 0 {columns} {rows}"
     return el(
         "svg", drawn, viewBox=box, preserveAspectRatio="none", role="img", aria_label=title,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from spnc.common.cells import cell_text
 from spnc.data.columns import Column
 from spnc.diagnostics import counted
 from spnc.reports.facts.gather import Facts
@@ -19,7 +20,7 @@ from spnc.reports.page.html import (
     percent,
     shortened,
 )
-from spnc.reports.page.matrix import picture
+from spnc.reports.page.matrix import levels, picture
 from spnc.reports.page.parts import Section, figure, legend, subheading, table
 from spnc.reports.page.summary import words
 
@@ -53,8 +54,7 @@ def _finding(facts: Facts, fit: RowsFit) -> str:
     if worst.cells:
         cell = worst.cells[0]
         p = chance(cell.log_probability)
-        name = shortened(columns[cell.column].name, 40)
-        said += f", where {name} = {cell.state} was least expected ({p})"
+        said += f", where {_valued(cell, columns, 40)} was least expected ({p})"
     if fit.impossible and math.isfinite(fit.median):
         said += f"; the median {words(fit.split)} row has {number(fit.median)} nats"
     return said + "."
@@ -120,8 +120,16 @@ def _worst(facts: Facts, fit: RowsFit) -> Html:
         for row in fit.worst
     ]
     head = ["row", "log-likelihood", "least expected cells, given the rest of the row"]
+    note = None
+    if any(not column.is_finite for column in columns):
+        note = el(
+            "p",
+            "The probability of a number is that of a range around it, as wide as a bin of the "
+            "column's histogram above.",
+            class_="note",
+        )
     caption = f"Least likely {words(fit.split)} rows; row numbers count {_counted_in(fit)}"
-    return table(head, rows, caption=caption, left=3, scroll=False)
+    return joined(table(head, rows, caption=caption, left=3, scroll=False), note)
 
 
 def _counted_in(fit: RowsFit) -> str:
@@ -138,7 +146,7 @@ def _cells(row: BadRow, columns: tuple[Column, ...]) -> Html:
         [
             el(
                 "li",
-                el("code", label(columns[c.column].name, 40), f" = {c.state}"),
+                el("code", label(columns[c.column].name, 40), f" = {_value(c, columns)}"),
                 " ",
                 el("span", chance(c.log_probability), class_="chance"),
             )
@@ -152,12 +160,10 @@ def _cells(row: BadRow, columns: tuple[Column, ...]) -> Html:
 def _pictured(facts: Facts, fit: RowsFit, row: BadRow) -> Html:
     assert facts.shape is not None
     columns = facts.run.model.columns
-    states = max(c.states for c in columns)
     value = number(row.log_likelihood)
     image = picture(
-        row.values,
+        levels(row.values, columns),
         facts.shape,
-        states,
         f"row {row.number} of {fit.numbered_in}, log-likelihood {value}",
         row.surprise,
     )
@@ -171,5 +177,15 @@ def _pictured(facts: Facts, fit: RowsFit, row: BadRow) -> Html:
 
 
 def _said(cell: UnexpectedCell, columns: tuple[Column, ...]) -> str:
-    name = shortened(columns[cell.column].name, 20)
-    return f"{name} = {cell.state}: {chance(cell.log_probability)}"
+    return f"{_valued(cell, columns, 20)}: {chance(cell.log_probability)}"
+
+
+def _valued(cell: UnexpectedCell, columns: tuple[Column, ...], limit: int) -> str:
+    """Return a cell with the name of its column: `mass = 4150 g`."""
+    return f"{shortened(columns[cell.column].name, limit)} = {_value(cell, columns)}"
+
+
+def _value(cell: UnexpectedCell, columns: tuple[Column, ...]) -> str:
+    column = columns[cell.column]
+    unit = f" {column.unit}" if column.unit and column.kind != "date" else ""
+    return shortened(cell_text(column, cell.value) + unit, 40)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from spnc.common.cells import cell_texts, heading
+from spnc.queries.discretise import BINS
 from spnc.reports.facts.gather import Facts
 from spnc.reports.facts.samples import Samples
-from spnc.reports.page.html import Html, el, joined, label, number
-from spnc.reports.page.matrix import picture, strips
+from spnc.reports.page.html import Html, clipped, el, joined, label, number
+from spnc.reports.page.matrix import levels, picture, strips
 from spnc.reports.page.parts import Section, subheading, table
 from spnc.reports.page.summary import words
 
@@ -23,28 +25,32 @@ def section(facts: Facts) -> Section | None:
     elif len(columns) <= WIDE:
         body = _table(facts, samples)
     else:
-        states = [c.states for c in columns]
         heads = ("Drawn from the model", "The most similar training rows")
         titles = (
             f"{len(samples.values)} drawn rows of {len(columns):,} columns",
             "the most similar training row of each, in the same order",
         )
         pair = [
-            el("div", subheading(head), el("div", strips(v, states, title), class_="plot"))
+            el("div", subheading(head), el("div", strips(levels(v, columns), title), class_="plot"))
             for head, title, v in zip(heads, titles, (samples.values, samples.nearest), strict=True)
         ]
         body = joined(
             el("div", pair, class_="pair"),
             el(
                 "p",
-                "Each line is a row, with one cell per column: blank for state 0, solid for the "
-                "highest state.",
+                "Each line is a row, with one cell per column: blank for state 0 or the lowest "
+                "number, solid for the highest.",
                 class_="note",
             ),
         )
     note = None
-    if samples.missing:
+    if not all(c.is_finite for c in columns):
         note = (
+            f"Numbers count as different if they lie in different parts of {BINS} that hold "
+            "equally many training rows."
+        )
+    if samples.missing:
+        note = (f"{note} " if note else "") + (
             "Some training rows have missing cells. A missing cell counts as the share of training "
             "rows that differ in it; only a complete row can be equal to a drawn one."
         )
@@ -68,15 +74,15 @@ def _finding(samples: Samples) -> str:
 
 def _pictures(facts: Facts, samples: Samples) -> Html:
     assert facts.shape is not None
-    states = max(c.states for c in facts.run.model.columns)
+    columns = facts.run.model.columns
     entries = []
     for i, (row, near) in enumerate(zip(samples.values, samples.nearest, strict=True), 1):
         value = number(float(samples.log_likelihoods[i - 1]), 1)
         apart = _apart(samples, i)
-        drawn = picture(row, facts.shape, states, f"drawn row {i}, log-likelihood {value}")
-        real = picture(
-            near, facts.shape, states, f"the nearest training row, {apart} pixels different"
-        )
+        title = f"drawn row {i}, log-likelihood {value}"
+        drawn = picture(levels(row, columns), facts.shape, title)
+        title = f"the nearest training row, {apart} pixels different"
+        real = picture(levels(near, columns), facts.shape, title)
         entries.append(el("li", drawn, real, el("span", f"{apart} differ")))
     note = "Left: a row drawn from the model. Right: the most similar training row."
     return joined(el("ul", entries, class_="gallery twins"), el("p", note, class_="note"))
@@ -94,10 +100,15 @@ def _table(facts: Facts, samples: Samples) -> Html:
             str(i),
             number(float(samples.log_likelihoods[i - 1])),
             _apart(samples, i),
-            *(str(int(v)) for v in row),
+            *(clipped(text, 40) for text in cell_texts(columns, row)),
         )
         for i, row in enumerate(samples.values, 1)
     ]
-    head = ["drawn row", "log-likelihood", "cells that differ", *(label(c.name) for c in columns)]
+    head = [
+        "drawn row",
+        "log-likelihood",
+        "cells that differ",
+        *(label(heading(c)) for c in columns),
+    ]
     caption = "Rows drawn from the model, and how many cells differ in the nearest training row"
     return table(head, rows, caption=caption, sortable=True)

@@ -24,6 +24,7 @@ def section(facts: Facts) -> Section:
     metrics = facts.run.metrics
     splits = metrics.splits
     columns = len(facts.run.model.columns)
+    per_cell = _has_probabilities(facts)
     independent = facts.columns.independent if facts.columns is not None else {}
     judged = [name for name in ("test", "valid", "train") if name in splits]
     rows = []
@@ -36,7 +37,10 @@ def section(facts: Facts) -> Section:
                 f"{split.rows:,}",
                 number(average, 4),
                 number(base, 4) if base is not None else "–",
-                number(None if average is None else -average / math.log(2) / columns, 3),
+                *(
+                    [number(None if average is None else -average / math.log(2) / columns, 3)]
+                    * per_cell
+                ),
                 f"{split.impossible_rows:,}",
             )
         )
@@ -45,7 +49,7 @@ def section(facts: Facts) -> Section:
         "rows",
         "average log-likelihood",
         "with independent columns",
-        "bits per column",
+        *(["bits per column"] * per_cell),
         "impossible rows",
     ]
     body = joined(
@@ -53,6 +57,11 @@ def section(facts: Facts) -> Section:
         table(head, rows, caption="Scores by split, in nats per row"),
     )
     return Section("summary", "How good is it?", _finding(facts, judged, independent), body)
+
+
+def _has_probabilities(facts: Facts) -> bool:
+    """Return whether every cell has a probability; that of a real number depends on its unit."""
+    return all(column.kind not in ("real", "date") for column in facts.run.model.columns)
 
 
 def _finding(facts: Facts, judged: Sequence[str], independent: Any) -> str:
@@ -99,9 +108,9 @@ def _tiles(facts: Facts, judged: Sequence[str], independent: Any) -> list[tuple[
         train = splits["train"].avg_ll if "train" in splits else None
         if name != "train" and train is not None:
             found.append(("gap", number(train - average), "nats below training rows"))
-        columns = len(facts.run.model.columns)
-        choices = exp(-average / columns)
-        found.append(("perplexity", brief(choices), "equally likely values per column"))
+        if _has_probabilities(facts):
+            choices = exp(-average / len(facts.run.model.columns))
+            found.append(("perplexity", brief(choices), "equally likely values per column"))
     found.append(("edges", f"{size['edges']:,}", f"{size['parameters']:,} parameters"))
     backend, seed = metrics.backend, metrics.seed
     what = f"on {backend}, seed {seed}"

@@ -394,3 +394,25 @@ def test_drawing_leaves_the_windows_of_matplotlib_alone(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)  # importing it fails
     assert curves.picture([curve([-3.0, -2.0])], ".svg")
     assert matrices.picture([two_matrices(0, 2)], ["a", "b"], "data", ".svg")
+
+
+def test_models_with_other_scales_of_the_same_columns_are_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    circuit = "circuit c\nvariables {{ x: real(sd = {sd})  b: binary }}\n" + (
+        "p = (x ~ gaussian(0, 1)) * (b ~ bernoulli(0.2))\n"
+        "q = (x ~ gaussian(3, 1)) * (b ~ bernoulli(0.9))\n"
+        "top = 0.5 p + 0.5 q\n"
+    )
+    for name, sd in (("one", 1.5), ("two", 2.5)):
+        (tmp_path / f"{name}.spn").write_text(circuit.format(sd=sd))
+        spnc.compile(tmp_path / f"{name}.spn").save(tmp_path / f"{name}.spnc")
+    drawn = spnc.load(tmp_path / "one.spnc").sample(3000).lines()
+    (tmp_path / "rows.csv").write_text("".join(",".join(line) + "\n" for line in drawn))
+    models = [str(tmp_path / f"{name}.spnc") for name in ("one", "two")]
+    output = str(tmp_path / "mi.png")
+    line = ["plot", "mi", *models, str(tmp_path / "rows.csv"), "-o", output, "--json", "--quiet"]
+    assert main(line) == 0
+    one, two = json.loads(capsys.readouterr().out)["models"]
+    assert one["mean_model"] == pytest.approx(two["mean_model"])
+    assert one["mean_model"] == pytest.approx(one["mean_empirical"], abs=0.03)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spnc.data.columns import Column, Scale
+from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
 from spnc.data.load import is_available, load, load_table
 from spnc.data.options import DataOptions
@@ -225,41 +225,6 @@ def test_a_value_outside_the_model_s_states_is_named_with_column_line_and_value(
     (problem,) = sink.diagnostics
     assert problem.message == "column `wind` holds 3, outside the states 0 to 2"
     assert problem.where == f"{path.as_posix()}:3"
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        Column("x"),
-        Column("x", "categorical", 3, ("a", 2, 2.5)),
-        Column("x", "binary", 2, (False, True)),
-        Column("x", "real", 0, None, Scale(0.1, -1.0, 2.0, 0.5, 0.7), "mm"),
-        Column("x", "date", 0, None, Scale(), "days"),
-    ],
-)
-def test_a_column_survives_json(column: Column) -> None:
-    again = Column.from_json(json.loads(json.dumps(column.as_json())))
-    assert again == column
-    assert [type(v) for v in again.labels or ()] == [type(v) for v in column.labels or ()]
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        ["x", "binary", 1],
-        ["x", "colour", 2],
-        {"name": "x", "kind": "binary", "states": 2, "labels": ["a"]},
-        {"name": "x", "kind": "binary", "states": 2, "labels": ["a", "a"]},
-        {"name": "x", "kind": "binary", "states": 2, "labels": ["a", None]},
-        {"name": "x", "kind": "real", "states": 3},
-        {"name": "x", "kind": "real", "states": 0, "scale": {"resolution": "fine"}},
-        {"name": "x", "kind": "real", "states": 0, "scale": {"width": 1.0}},
-        {"name": 3, "kind": "real", "states": 0},
-    ],
-)
-def test_a_column_that_was_changed_is_refused(value: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
-        Column.from_json(value)
 
 
 def test_weights_rules_and_left_out_columns_serve_later_data(tmp_path: Path) -> None:

@@ -109,3 +109,23 @@ def test_a_sample_of_a_mixed_circuit_has_values_that_its_columns_can_have() -> N
     assert all(grams % 25 == 0 for grams in found["body_mass"])
     assert np.mean(found["bill_length"]) == pytest.approx(43.9, abs=1.0)
     assert all(isinstance(day, dt.date) for day in found["seen_on"])
+
+
+def test_numbers_as_labels_stand_for_themselves_in_an_array() -> None:
+    """`log_likelihood` takes the rows, their array and their data frame alike."""
+    model = spnc.compile(ROOT / "tests/golden/good/circuits/mixed.spn")
+    drawn = model.sample(40, seed=2)
+    array = np.asarray(drawn)
+    ages = [c.name for c in model.columns].index("age")
+    assert set(array[:, ages]) == {1.0, 2.0, 5.0}
+    assert set(drawn.values[:, ages]) == {0.0, 1.0, 2.0}
+    expected = model.log_likelihood(drawn)
+    assert (model.log_likelihood(array) == expected).all()
+    numbers = [i for i, c in enumerate(model.columns) if c.kind == "real"]
+    rounded = Rows(model.columns, drawn.values.copy())
+    rounded.values[:, numbers] = np.array(
+        [drawn.to_dict()[model.columns[i].name] for i in numbers]
+    ).T
+    days = [c.kind for c in model.columns].index("date")
+    rounded.values[:, days] = np.round(rounded.values[:, days])
+    assert model.log_likelihood(drawn.to_dict()) == pytest.approx(model.log_likelihood(rounded))

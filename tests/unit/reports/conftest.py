@@ -1,4 +1,4 @@
-"""Three finished reports, and one browser for all tests that look at them."""
+"""Four finished reports, and one browser for all tests that look at them."""
 
 from __future__ import annotations
 
@@ -50,6 +50,56 @@ backend: numpy
 """
 
 
+# Labels, counts, numbers with units, and dates.
+CIRCUIT = """
+circuit penguins
+variables {
+  species: categorical("Adelie", "Chinstrap", "Gentoo")
+  male: binary(false, true)
+  eggs: count
+  bill_length: real
+  body_mass: real
+  seen_on: date
+}
+small = (species ~ categorical(0.5, 0.4, 0.1)) * (eggs ~ poisson(3))
+    * (body_mass ~ gaussian(3700, 400))
+large = (species ~ categorical(0.1, 0.1, 0.8)) * (eggs ~ poisson(9))
+    * (body_mass ~ gaussian(5000, 400))
+top = (0.6 small + 0.4 large) * (male ~ bernoulli(0.5)) * (bill_length ~ gaussian(44, 5))
+    * (seen_on ~ gaussian(14200, 200))
+"""
+MIXED = """
+model: penguins
+data:
+  source: penguins.csv
+  split: [0.7, 0.15, 0.15]
+  columns:
+    eggs: count
+    bill_length: {kind: real, unit: mm}
+    body_mass: {kind: real, unit: g}
+forest: [{learner: circuit, file: penguins.spn}]
+optimizer: {max_iterations: 5}
+backend: numpy
+"""
+
+
+def mixed_rows() -> str:
+    """A table of labels, truth values, counts, measurements and dates, some missing, as CSV."""
+    rng = np.random.default_rng(0)
+    lines = ["species,male,eggs,bill_length,body_mass,seen_on"]
+    for kind in rng.integers(3, size=400).tolist():
+        cells = [
+            ("Adelie", "Chinstrap", "Gentoo")[kind],
+            str(bool(rng.random() < 0.5)).lower(),
+            str(rng.poisson(3 + 3 * kind)),
+            f"{rng.normal(44, 5):.1f}",
+            str(25 * round(rng.normal((3700, 3700, 5000)[kind], 350) / 25)),
+            str(np.datetime64("2007-11-01") + int(rng.integers(750))),
+        ]
+        lines.append(",".join("" if rng.random() < 0.03 else cell for cell in cells))
+    return "\n".join(lines) + "\n"
+
+
 def wide_rows() -> str:
     """A table whose columns have long names, as CSV."""
     cells = np.random.default_rng(0).integers(0, 2, size=(150, len(LONG_NAMES)))
@@ -62,7 +112,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     (folder / "rows.csv").write_text(wide_rows())
     found = {}
-    for name, spec in (("digits", SPEC), ("asia", ASIA), ("wide", WIDE)):
+    (folder / "penguins.csv").write_text(mixed_rows())
+    (folder / "penguins.spn").write_text(CIRCUIT)
+    for name, spec in (("digits", SPEC), ("asia", ASIA), ("wide", WIDE), ("mixed", MIXED)):
         (folder / f"{name}.yaml").write_text(spec)
         run = folder / name
         assert main(["train", str(folder / f"{name}.yaml"), "--out", str(run), "--quiet"]) == 0

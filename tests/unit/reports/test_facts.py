@@ -57,7 +57,7 @@ def test_the_worst_rows_are_the_lowest_and_their_cells_the_least_probable(seed: 
         np.testing.assert_array_equal(values[row.number - 1], row.values)
         known = [c.log_probability for c in row.cells if c.log_probability is not None]
         assert known == sorted(known)
-        assert all(row.values[c.column] == c.state for c in row.cells)
+        assert all(row.values[c.column] == c.value for c in row.cells)
     assert found.median == pytest.approx(np.median(every))
 
 
