@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from spnc.data.arrow_columns import raw_column
 from spnc.data.raw_table import ColumnParts, RawColumn
 from spnc.data.text_cells import WHITESPACE, is_number
+from spnc.data.text_layout import BYTE_ORDER_MARK
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
 _PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
@@ -71,7 +72,11 @@ class FastReader:
                 raise
 
     def _parsed(self, block: bytes) -> list[RawColumn]:
-        if b"\0" in block or (b'"' in block and not self._plainly_quoted(block)):
+        if (
+            b"\0" in block
+            or block.startswith(BYTE_ORDER_MARK)
+            or (b'"' in block and not self._plainly_quoted(block))
+        ):
             raise IrregularTextError
         if self.width == 1 and _has_blank_line(block):
             raise IrregularTextError

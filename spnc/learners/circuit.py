@@ -89,6 +89,11 @@ class Circuit(Options):
             for n in own
             if n in data and str(own[n]) != str(data[n])
         ]
+        notes += [
+            f"`{n}` has other labels in the circuit than in the data, or in another order"
+            for n in own
+            if n in data and str(own[n]) == str(data[n]) and own[n].labels != data[n].labels
+        ]
         if notes:
             sink.error(
                 "E222",

@@ -65,6 +65,10 @@ class Options:
         number = values.pop() if len(values) == 1 else None
         return number if isinstance(number, int | float) else None
 
+    def as_word(self) -> str | None:
+        """The word that can be written for the whole, if it says all that is not a default."""
+        return None
+
     @classmethod
     def summary(cls) -> str:
         """The first paragraph of the class's docstring, in one line."""

@@ -181,6 +181,8 @@ def _keyed(options: Options, key: str) -> Item:
 def _plain(value: Any, registry: Any, full: bool) -> Any:
     if isinstance(value, Options) and value.as_number() is not None:
         return value.as_number()
+    if isinstance(value, Options) and not full and value.as_word() is not None:
+        return value.as_word()
     if isinstance(value, Options):
         return outline(value, full, registry.key if registry is not None else "")
     if isinstance(value, tuple):

@@ -126,6 +126,8 @@ def _default(field: Field) -> str:
         return "none"
     if isinstance(value, Options) and value.as_number() is not None:
         value = value.as_number()
+    if isinstance(value, Options) and value.as_word() is not None:
+        return f"`{value.as_word()}`"
     if isinstance(value, Options):
         return f"`{value.plugin_name}`"
     if value == () or value == "":

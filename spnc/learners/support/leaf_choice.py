@@ -113,6 +113,10 @@ class SliceOptions(LeafOptions):
         "group of dependent columns",
     )
 
+    def as_word(self) -> str | None:
+        """The model of a slice, if nothing is said about distributions."""
+        return self.model if self == SliceOptions(model=self.model) else None
+
 
 DEFAULT = LeafOptions()
 

@@ -17,6 +17,7 @@ from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, payloads
 from spnc.learners import LearningTask
 from spnc.learners.extra_spn import ExtraSpn
+from spnc.learners.support.leaf_choice import DEFAULT
 from spnc.learners.support.leaf_fit import DataSlice, fit_leaves
 from spnc.leaves.smoothing import Smoothing
 from tests.circuits import random_columns, random_rows
@@ -190,10 +191,11 @@ def test_leaves_fitted_together_are_the_shares_of_each_block(seed: int, alpha: f
     values = random_rows(seed, tuple(columns), 40, missing=0.2)
     table = Table(values, rng.integers(3, size=40).astype(float))
     blocks = blocks_over(table, rng)
-    fitted = list(fit_leaves(columns, table, blocks, alpha))
+    fitted = list(fit_leaves(columns, table, blocks, alpha, DEFAULT))
     assert [len(leaves) for leaves in fitted] == [len(part.columns) for part in blocks]
     for part, leaves in zip(blocks, fitted, strict=True):
-        for v, leaf in zip(part.columns, leaves, strict=True):
+        for v, model in zip(part.columns, leaves, strict=True):
+            (leaf,) = model.parts
             states = columns[v].states
             weights, cells = table.weights[part.rows], values[part.rows, v]
             counts = np.array([weights[cells == s].sum() + alpha for s in range(states)])

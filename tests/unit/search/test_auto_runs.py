@@ -235,11 +235,15 @@ def test_splits_that_come_with_the_table_are_used(tmp_path: Path) -> None:
     assert "its own splits" in str(error.value)  # which no `split` would cut
 
 
+CATEGORIES = ['data.columns={"*": categorical}']  # numbers up to 255 would be taken for counts
+
+
 def test_where_a_tree_is_too_large_independent_columns_come_first(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     rows = np.vstack([np.full((1, 47), 255), rng.integers(0, 256, (120, 47))])
     np.save(tmp_path / "pixels.npy", rows.astype(np.int16))
-    found = choose(tmp_path / "run", 0.5, 0.05, table=str(tmp_path / "pixels.npy"))
+    table = str(tmp_path / "pixels.npy")
+    found = choose(tmp_path / "run", 0.5, 0.05, table=table, given=CATEGORIES)
     assert found.tries[0].values["change"] == "independent columns"
     assert found.tries[0].edges == 47
     assert made_again(tmp_path / "run") == (tmp_path / "run" / "model.spnc").read_bytes()
@@ -250,7 +254,7 @@ def test_the_tree_comes_later_if_there_is_time_for_it(tmp_path: Path) -> None:
     first = rng.integers(0, 60, 400)
     rows = np.column_stack([first, (first + rng.integers(0, 2, 400)) % 60, *([first] * 4)])
     np.save(tmp_path / "rows.npy", rows.astype(np.int16))
-    found = choose(None, 4.0, 0.003, table=str(tmp_path / "rows.npy"))
+    found = choose(None, 4.0, 0.003, table=str(tmp_path / "rows.npy"), given=CATEGORIES)
     changes = [t.values["change"] for t in found.tries]
     assert changes[0] == "independent columns"
     assert changes.count("a tree") == 1
