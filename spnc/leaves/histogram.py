@@ -65,16 +65,17 @@ class Histogram(NumericLeaf):
         ]
         if not found and abs(sum(chances) - 1.0) > smoothing.SUM_TOLERANCE:
             found.append(f"the probabilities sum to {sum(chances):.10g}, not to 1")
-        found += [f"the edge {x:g} is not finite" for x in edges if not np.isfinite(x)]
+        if not np.isfinite(edges).all():
+            return found + [f"the edge {x:g} is not finite" for x in edges if not np.isfinite(x)]
+        rounding = 4.0 * float(np.spacing(max(map(abs, edges))))  # of a difference of edges
         for a, b in pairwise(edges):
             if not a < b:
                 found.append(f"the edge {b:g} is not above {a:g}, the edge before it")
             else:
-                rounding = 2.0 * float(np.spacing(max(abs(a), abs(b))))
                 width = b - a + rounding
                 found += too_narrow(column, width, 1.0, f"the width of the bin from {a:g}")
         if column.kind == "count":
-            wrong = [x for x in edges if np.isfinite(x) and not _is_half(np.array([x])).all()]
+            wrong = [x for x in edges if not _is_half(np.array([x])).all()]
             found += [f"the edge {x:g} is not a half number from -0.5 on" for x in wrong]
         return found
 

@@ -1,7 +1,8 @@
 """Smoothing: the only place where learners and optimisers turn counts into probabilities.
 
 `smoothing: a` in a spec is a symmetric Dirichlet prior with parameter 1 + a on the weights of
-every sum and on the outcomes of every leaf: `a` pseudo-rows are added to each alternative.
+every sum and on the outcomes of every leaf: `a` pseudo-rows are added to each alternative. A leaf
+over numbers gets `a` pseudo-rows in all, distributed like its column: see `spnc.leaves.numeric`.
 `smoothing: {weights: a, leaves: b}` sets one number for sums and another for leaves.
 """
 

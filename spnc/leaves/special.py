@@ -61,8 +61,8 @@ def gamma_shape(excess: Floats, least: float, most: float) -> Floats:
     This is the most likely shape of a gamma distribution, where `excess` is the logarithm of the
     mean minus the mean of the logarithms.
     """
-    known = np.clip(excess, log_minus_digamma(np.array([most]))[0], None)
-    known = np.minimum(known, log_minus_digamma(np.array([least]))[0])
+    smallest, largest = log_minus_digamma(np.array([most, least]))[0]
+    known = np.clip(excess, smallest, largest)
 
     def function(log_a: Floats) -> tuple[Floats, Floats]:
         found, slope = log_minus_digamma(np.exp(log_a))
@@ -72,7 +72,8 @@ def gamma_shape(excess: Floats, least: float, most: float) -> Floats:
     low, high = np.full(len(known), np.log(least)), np.full(len(known), np.log(most))
     # A rational approximation (Minka, "Estimating a Gamma distribution", 2002).
     start = (3.0 - known + np.sqrt((known - 3.0) ** 2 + 24.0 * known)) / (12.0 * known)
-    return np.clip(np.exp(increasing_root(function, low, high, np.log(start))), least, most)
+    found = np.clip(np.exp(increasing_root(function, low, high, np.log(start))), least, most)
+    return np.where(excess <= smallest, most, np.where(excess >= largest, least, found))
 
 
 def increasing_root(

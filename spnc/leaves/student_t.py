@@ -32,7 +32,9 @@ from spnc.leaves.special import gamma_shape
 from spnc.registry import LEAVES
 
 LEAST_DF, MOST_DF = 1.0, 1000.0  # from a Cauchy distribution to what no data tell from a Gaussian
-_START_DF = 5.0  # tails that are clearly heavier than a Gaussian's, with a finite variance
+# From here, `fit_steps` steps end within 0.003 nats per row of the best, be the tails those of 1.5
+# degrees of freedom or of a Gaussian; from 5 or 100, they end further away.
+_START_DF = 10.0
 _NODES = 7  # pseudo-values that stand for a row of the column
 _LARGEST = 1e150  # its square is finite
 
