@@ -44,6 +44,8 @@ class LayoutExecutor:
         # Given None, kernels are compiled without the code for dense blocks.
         self.cell_dense = layout.cell_dense if len(layout.cell_dense.sums) else None
         self.row_dense = layout.row_dense if len(layout.row_dense.sums) else None
+        self.cell_slots = np.stack([layout.cell_dense.slots, layout.cell_dense.transposed])
+        self.row_slots = np.stack([layout.row_dense.slots, layout.row_dense.transposed])
         self.buffers = np.empty(int(layout.cell_dense.buffers[-1]))
         self.dense_counts = np.zeros(len(layout.cell_dense.slots))
         self.memory = memory = RowMemory(layout, team.threads)
@@ -80,8 +82,8 @@ class LayoutExecutor:
         self.weights = weights
         self.memory.wide.start(parameters)
         ratios = encoded.leaves.ratios(parameters, encoded.log_reference_tables)
-        self.cell_matrices = weights[_both(layout.cell_dense.slots, layout.cell_dense.transposed)]
-        self.row_matrices = weights[_both(layout.row_dense.slots, layout.row_dense.transposed)]
+        self.cell_matrices = weights[self.cell_slots]
+        self.row_matrices = weights[self.row_slots]
         self._mark_alive(weights)
         leaves = layout.leaves
         self.values[leaves.entries] = ratios[leaves.sources] / leaves.reference
@@ -154,7 +156,7 @@ class LayoutExecutor:
         """Make one pass over the blocks first … last-1 of a wave that starts at block `base`."""
         layout, memory, wide = self.layout, self.memory, self.memory.wide
         rows = memory.rows_of(first, last)
-        least = wide.fill(worker, rows)
+        least = wide.fill(worker, rows) if wide.groups else 0.0
 
         def compute() -> None:
             memory.flags[first:last] = kernels.LOW if least < LOG_FLOOR else 0
@@ -300,7 +302,3 @@ class LayoutExecutor:
         for bounds in reversed(self.stage_bounds):
             self.team.run(bounds, work)
         counts[layout.cell_dense.slots] = self.dense_counts
-
-
-def _both(one: Ints, other: Ints) -> Ints:
-    return np.stack([one, other])

@@ -55,7 +55,6 @@ class RowNodes(NamedTuple):
     cells: EdgeLists  # those that are cells, below products
     gates: Ints  # the row nodes that have cells below them
     leaves: Ints  # those that are leaves
-    strip: Ints  # for each of these leaves, its position in a strip of leaf values
 
 
 class Feeds(NamedTuple):
@@ -73,6 +72,7 @@ class Layout:
     cells: CellNodes
     cell_dense: DenseBlocks
     row_nodes: RowNodes
+    strip: Ints  # for every row node that is a leaf, its position in a strip of leaf values
     row_dense: DenseBlocks
     feeds: Feeds
     leaves: LeafEntries

@@ -135,12 +135,13 @@ class _LayoutBuilder:
         to_row = ~in_cells & self.is_row[children] & ~self.is_dense
         below = self._links(to_cell, parents, children, row_count)
         gates = np.flatnonzero(np.diff(below.starts))
+        row_leaves, strip = self._row_leaves()
         row_nodes = RowNodes(
             self.kinds[self.row_nodes],
             self._links(to_row, parents, children, row_count),
             below,
             gates,
-            *self._row_leaves(),
+            row_leaves,
         )
         above = self._links(to_cell, children, parents, cell_count)
         fed = np.flatnonzero(np.diff(above.starts))
@@ -153,6 +154,7 @@ class _LayoutBuilder:
             cells,
             dense,
             row_nodes,
+            strip,
             self._dense(True, row_count),
             feeds,
             leaf_entries(planner, encoded.probabilities, self._leaf_offsets(offsets)),

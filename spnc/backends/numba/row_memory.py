@@ -38,7 +38,7 @@ class RowMemory:
         is_inner = np.ones(count, dtype=np.bool_)
         is_inner[nodes.leaves] = False
         self.places = (np.cumsum(is_inner) - 1) * self.width  # where a node's values start
-        self.places[nodes.leaves] = inner * self.width + nodes.strip * self.wide.shape[1]
+        self.places[nodes.leaves] = inner * self.width + layout.strip * self.wide.shape[1]
         self.identity = np.arange(self.width, dtype=np.uint16)
         entries = inner * self.width + self.wide.entries
         self.values = [np.zeros(entries) for _ in range(threads)]

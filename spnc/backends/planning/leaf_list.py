@@ -9,7 +9,7 @@ import numpy as np
 from spnc.backends.planning.program_index import LeafGroup, ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.leaves.finite import as_finite
-from spnc.program.program import Parameters
+from spnc.program.program import LeafTable, Parameters
 
 STRIP_ENTRIES = 1 << 16  # values of numeric leaves computed at once: temporary arrays stay cached
 # The least ratio to the reference distribution that is told from zero. It is below the range in
@@ -27,15 +27,16 @@ class LeafList:
     """
 
     def __init__(self, index: ProgramIndex, codebooks: Mapping[int, Floats]) -> None:
-        self.program = index.program
         self.starts = np.zeros(len(index.leaf_columns), dtype=np.int64)  # by leaf
+        self.tables: list[tuple[int, LeafTable, slice]] = []  # of finite leaves
         self.groups: list[tuple[LeafGroup, Floats, slice]] = []
         self.finite = 0  # the number of entries of finite leaves
-        for leaf in self.program.leaves:
+        for number, leaf in enumerate(index.program.leaves):
             if leaf.kind.is_finite:
-                width = leaf.states + 1
-                self.starts[leaf.first : leaf.last] = self.finite + width * np.arange(len(leaf))
+                width, start = leaf.states + 1, self.finite
+                self.starts[leaf.first : leaf.last] = start + width * np.arange(len(leaf))
                 self.finite += width * len(leaf)
+                self.tables.append((number, leaf, slice(start, self.finite)))
         self.count = self.finite
         for group in index.leaf_groups:
             book = codebooks.get(group.column)
@@ -46,21 +47,20 @@ class LeafList:
                 self.count += width * len(group.nodes)
                 self.groups.append((group, book, slice(start, self.count)))
 
-    def _finite_probabilities(self, parameters: Parameters) -> list[Floats]:
-        found = [np.empty(0)]
-        for leaf, table in zip(self.program.leaves, parameters.tables, strict=True):
-            if leaf.kind.is_finite:
-                known = as_finite(leaf.kind).probabilities(table, leaf.states)
-                found.append(np.concatenate([known, np.ones((len(known), 1))], axis=1).reshape(-1))
-        return found
+    def _with_probabilities(self, parameters: Parameters) -> Floats:
+        """Return a list with the probabilities of finite leaves; 1 for missing values."""
+        flat = np.ones(self.count)
+        for number, leaf, entries in self.tables:
+            own = flat[entries].reshape(len(leaf), -1)
+            kind = as_finite(leaf.kind)
+            own[:, :-1] = kind.probabilities(parameters.tables[number], leaf.states)
+        return flat
 
     def logs(self, parameters: Parameters) -> Floats:
         """Return the log density of every entry."""
-        flat = np.concatenate(
-            [*self._finite_probabilities(parameters), np.zeros(self.count - self.finite)]
-        )
+        flat = self._with_probabilities(parameters)
         with np.errstate(divide="ignore"):
-            np.log(flat[: self.finite], out=flat[: self.finite])
+            np.log(flat, out=flat)
         for group, book, entries in self.groups:
             own, table = flat[entries].reshape(len(group.nodes), -1), group.parameters(parameters)
             for part in _strips(len(book), len(own)):
@@ -72,9 +72,7 @@ class LeafList:
 
         Their densities are divided by those in `log_reference`, by column and code.
         """
-        flat = np.concatenate(
-            [*self._finite_probabilities(parameters), np.ones(self.count - self.finite)]
-        )
+        flat = self._with_probabilities(parameters)
         for group, book, entries in self.groups:
             reference = log_reference[group.column]
             own, table = flat[entries].reshape(len(group.nodes), -1), group.parameters(parameters)
@@ -86,14 +84,9 @@ class LeafList:
 
     def largest(self, values: Floats, starts: Ints, found: Floats) -> None:
         """Raise found[starts[column] + code] to the largest value of any leaf there."""
-        begin = 0
-        for leaf in self.program.leaves:
-            if leaf.kind.is_finite:
-                end = begin + len(leaf) * (leaf.states + 1)
-                own = values[begin:end].reshape(len(leaf), -1)
-                places = starts[leaf.variables][:, None] + np.arange(leaf.states + 1)
-                np.maximum.at(found, places, own)
-                begin = end
+        for _, leaf, entries in self.tables:
+            places = starts[leaf.variables][:, None] + np.arange(leaf.states + 1)
+            np.maximum.at(found, places, values[entries].reshape(len(leaf), -1))
         for group, book, entries in self.groups:
             own = values[entries].reshape(len(group.nodes), -1).max(axis=0)
             start = starts[group.column]
@@ -102,12 +95,9 @@ class LeafList:
 
     def add_finite(self, flows: Floats, tables: Sequence[Floats]) -> None:
         """Add the flows of finite leaves to their tables of statistics."""
-        start = 0
-        for leaf, total in zip(self.program.leaves, tables, strict=True):
-            if leaf.kind.is_finite:
-                stop = start + len(leaf) * (leaf.states + 1)
-                total += flows[start:stop].reshape(len(leaf), -1)[:, :-1]
-                start = stop
+        for number, leaf, entries in self.tables:
+            total = tables[number]
+            total += flows[entries].reshape(len(leaf), -1)[:, :-1]
 
     def add_numeric(self, flows: Floats, parameters: Parameters, tables: Sequence[Floats]) -> None:
         """Add the statistics of numeric leaves, given their flows, to their tables."""
