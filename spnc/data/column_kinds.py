@@ -3,12 +3,14 @@
     booleans                                    binary
     at most two values, whatever they are       binary
     whole numbers with few values               categorical
-    other whole numbers from 0 on               count
+    other whole numbers that begin near 0       count
     other numbers                               real
     dates and times, also as ISO 8601 texts     date
     other texts                                 categorical
 
-Texts that are all numbers are numbers. Of whole numbers, few are `FEW`, or up to `MOST_CODES` with
+Texts that are all numbers are numbers. Whole numbers begin near 0 if none is negative and their
+range is at least `NEAR_ZERO` times the smallest: counts scatter as much as they are large, years
+and weights do not. Of whole numbers, few are `FEW`, or up to `MOST_CODES` with
 `ROWS_PER_CODE` rows each on average. A column is left out, with a warning, if it has no values or
 a single one (other than 0 or 1), if it identifies rows, or if it has more than `MOST_LABELS` texts.
 """
@@ -31,6 +33,7 @@ MOST_CODES = 32  # values of whole numbers that can be categories in a large tab
 ROWS_PER_CODE = 10  # that make more than `FEW` values categories
 MOST_LABELS = 256  # texts of a categorical column
 NEARLY_ALL = 0.9  # of the texts, that must be numbers or dates for the column to be one of them
+NEAR_ZERO = 2.0  # the range of counts, as a multiple of the smallest
 ID_ROWS = 10  # from which a column can identify rows
 ROWS_PER_LABEL = 2  # texts with fewer rows on average identify rows
 _ID_NAMES = (
@@ -188,7 +191,7 @@ def _judge_numbers(name: str, parts: list[RawColumn]) -> Verdict:
     low, high = _range(parts)
     if _identifies(name, parts, low, high):
         return Verdict(None, parts, omission="id")
-    return Verdict("count" if low >= 0 else "real", parts)
+    return Verdict("count" if 0 <= NEAR_ZERO * low <= high - low else "real", parts)
 
 
 def _judge_dates(parts: list[RawColumn]) -> Verdict:

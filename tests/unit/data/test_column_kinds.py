@@ -111,11 +111,18 @@ def test_what_cannot_be_learned_is_left_out_and_told(cells: object, name: str, c
 
 
 def test_numbers_that_are_no_ids_are_kept() -> None:
-    for cells in (np.arange(1900, 1940), rng.permutation(10**6)[:40]):
+    for cells, kind in ((np.arange(1900, 1940), "real"), (rng.permutation(10**6)[:40], "count")):
         found, codes = column(cells)
         assert found is not None
-        assert found.kind == "count"
+        assert found.kind == kind
         assert codes == []
+
+
+def test_counts_begin_near_zero_and_other_whole_numbers_are_real() -> None:
+    for low, high, kind in ((0, 200, "count"), (17, 90, "count"), (2700, 6300, "real")):
+        found, _ = column(rng.integers(low, high, 500))
+        assert found is not None
+        assert found.kind == kind
 
 
 def test_warnings_about_columns_that_are_kept() -> None:
