@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from spnc.data.file_report import FileReport
 from spnc.data.raw_table import RawTable, default_name, text_column
-from spnc.data.text_cells import is_unfinished, records
+from spnc.data.text_cells import is_number, is_unfinished, records
 from spnc.data.text_layout import Layout
 from spnc.diagnostics import counted, listed
 
@@ -37,7 +37,13 @@ def parse_exact(text: str, report: FileReport, layout: Layout) -> RawTable | Non
         return None
     names: tuple[str, ...] | None = None
     first = layout.first_line
-    if first.is_header:
+    if first.is_header and _is_preamble(rows):
+        message = f"line {lines[0]} has {counted(len(rows[0]), 'cell')}, numbers among them, and "
+        message += f"every row has {len(rows[1])}: it is skipped, and columns are named x0, x1, …"
+        help = "remove the line, or replace it by the names of the columns"
+        report.sink.warning("W313", message, where=report.file, help=help)
+        lines, rows = lines[1:], rows[1:]
+    elif first.is_header:
         names = check_names(rows[0], lines[0], report)
         header_line, lines, rows = lines[0], lines[1:], rows[1:]
         if not rows:
@@ -51,6 +57,13 @@ def parse_exact(text: str, report: FileReport, layout: Layout) -> RawTable | Non
         return None
     columns = [text_column(cells) for cells in zip(*rows, strict=True)]
     return RawTable(report.file, columns, names, lines, None, not report.failed, first.doubt)
+
+
+def _is_preamble(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row cannot be the header of the others: numbers, and another width."""
+    widths = {len(row) for row in rows[1:]}
+    other_width = len(widths) == 1 and widths != {len(rows[0])}
+    return other_width and any(is_number(cell.strip()) for cell in rows[0])
 
 
 def check_names(cells: Sequence[str], line: int, report: FileReport) -> tuple[str, ...]:
