@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from spnc import passes
 from spnc.backends import Backend, Engine
 from spnc.common.atomic import write_bytes
-from spnc.common.cells import column_text
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
 from spnc.common.views import model_html, model_text
+from spnc.data.cells import column_text
 from spnc.data.columns import Column
 from spnc.data.dataset import UNSPLIT, Table
 from spnc.data.frames import raw_from_python

@@ -3,7 +3,6 @@
 aligned_table.py     tables of text whose columns line up
 arrays.py            array types for signatures
 atomic.py            files that are complete or absent
-cells.py             values of columns as labels, dates and rounded numbers
 column_sets.py       sets of columns as integers
 deadline.py          a time at which work is given up
 gc_pause.py          no garbage collection while large graphs are built

@@ -27,11 +27,13 @@
     columns.py       `Column` and `Scale`; table_rules.py, what else a model knows of its table
     dataset.py       `Table` and `Dataset`: what all other rooms work with
 
+cells.py is the way back: values as the labels, dates and rounded numbers that people see.
+
 Rows to evaluate need not fit into memory: stream.py yields the tables of `load_table` in pieces,
 which pieces.py reads from files.
 
 What is computed from tables: distinct.py finds equal rows, pairs.py counts pairs of columns,
-summary.py collects the facts that `spnc data show` prints.
+binning.py divides numbers into ranges, summary.py collects the facts that `spnc data show` prints.
 
 To read another type of file, write a function from bytes and a `FileReport` to raw tables, and
 enter it in `files.py`. To add a kind of source, add its scheme to `sources.py`. A reader reports

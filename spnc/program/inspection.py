@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from spnc.common.cells import column_text
+from spnc.data.cells import column_text
 from spnc.data.columns import Column
 from spnc.program.program import Program
 

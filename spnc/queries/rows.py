@@ -10,9 +10,9 @@ import numpy as np
 
 from spnc.common.aligned_table import table
 from spnc.common.arrays import Floats
-from spnc.common.cells import as_column, cell_texts, cell_value, exact_text, heading
 from spnc.common.views import rows_html
 from spnc.common.wording import clipped, width
+from spnc.data.cells import as_column, cell_texts, cell_value, exact_text, heading
 from spnc.data.columns import Column
 from spnc.diagnostics import counted
 

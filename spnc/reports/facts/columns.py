@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.common.cells import cell_text
+from spnc.data.cells import cell_text
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
 from spnc.reports.facts.histograms import Histogram

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.common.cells import number_text, range_text
+from spnc.data.cells import number_text, range_text
 from spnc.data.columns import Column, Scale
 from spnc.data.dataset import Table
 from spnc.model import Model

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.common.cells import heading, number_text
 from spnc.common.wording import width
+from spnc.data.cells import heading, number_text
 from spnc.reports.facts.columns import ColumnFit
 from spnc.reports.facts.histograms import Histogram
 from spnc.reports.page.charts import HALF, Frame, axes, path, svg, ticks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from spnc.common.cells import cell_text
+from spnc.data.cells import cell_text
 from spnc.data.columns import Column
 from spnc.diagnostics import counted
 from spnc.reports.facts.gather import Facts

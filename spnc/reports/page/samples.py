@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spnc.common.cells import cell_texts, heading
+from spnc.data.cells import cell_texts, heading
 from spnc.queries.discretise import BINS
 from spnc.reports.facts.gather import Facts
 from spnc.reports.facts.samples import Samples

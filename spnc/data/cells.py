@@ -9,15 +9,14 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from spnc.data.columns import Column, Label
+from spnc.data.columns import Column, Label
 
-    Cell = Label | dt.date | dt.datetime | None
+Cell = Label | dt.date | dt.datetime | None
 
 MISSING = "–"  # a missing value in a table for people
 _MOST_DECIMALS = 12  # of a resolution; finer ones are not decimal

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spnc.common.cells import (
+from spnc.data.cells import (
     as_column,
     cell_text,
     cell_value,
