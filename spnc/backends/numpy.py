@@ -97,7 +97,7 @@ class NumpyEngine:
         log_weights = _log(parameters.weights)
         found = np.empty(batch.rows)
         for rows in self._chunks(batch.rows):
-            columns = np.ascontiguousarray(batch.values[rows].T)
+            columns = np.ascontiguousarray(batch.take(rows).values.T)
             found[rows] = self._forward(parameters, log_weights, columns)[self.program.root]
         return found
 
@@ -112,7 +112,7 @@ class NumpyEngine:
         tables = [np.zeros((len(t), t.statistic_count)) for t in self.program.leaves]
         log_likelihoods = np.empty(batch.rows)
         for rows in self._chunks(batch.rows):
-            columns = np.ascontiguousarray(batch.values[rows].T)
+            columns = np.ascontiguousarray(batch.take(rows).values.T)
             values = self._forward(parameters, log_weights, columns)
             log_likelihoods[rows] = values[self.program.root]
             flows = self._backward(log_weights, values, batch.weights[rows], weights)
@@ -143,7 +143,7 @@ class NumpyEngine:
         ratios = np.empty((len(nodes), table.rows))
         flows = np.empty((len(nodes) if with_flows else 0, table.rows))
         for rows in self._chunks(table.rows):
-            columns = np.ascontiguousarray(table.values[rows].T)
+            columns = np.ascontiguousarray(table.take(rows).values.T)
             values = self._forward(parameters, log_weights, columns)
             for i, (n, scope) in enumerate(zip(nodes.tolist(), scopes, strict=True)):
                 ratios[i, rows] = values[n] - log_reference[scope, rows].sum(axis=0)
