@@ -54,7 +54,7 @@ def test_json_has_labels_counts_and_reasons(
     columns = {c["name"]: c for c in facts["columns"]}
     assert columns["species"]["labels"] == ["Adelie", "Gentoo"]
     assert sum(columns["species"]["counts"]) == 80
-    assert columns["mass"]["kind"] == "count"
+    assert columns["mass"]["kind"] == "real"
     assert columns["mass"]["low"] < columns["mass"]["mean"] < columns["mass"]["high"]
     assert sum(columns["mass"]["counts"]) == 80
     assert columns["day"]["first"] == "2024-01-01"

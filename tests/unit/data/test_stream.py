@@ -33,7 +33,7 @@ def streamed(
     parts: dict[str, list[NDArray[np.float64]]] = {}
     for split, table in stream_table(source, sink, columns=columns, progress=progress):
         assert table.rows > 0
-        assert not sink.diagnostics
+        assert not sink.failed
         parts.setdefault(split, []).append(table.values)
     tables = {split: np.concatenate(values) for split, values in parts.items()}
     return (None if sink.failed else tables), render(sink.diagnostics)
