@@ -123,7 +123,8 @@ def _rounded(column: Column, value: float) -> float:
     places = _decimals(step)
     if places <= _MOST_DECIMALS and abs(value) < 1e15 * step:
         if abs(round(step * 10.0**places) - step * 10.0**places) < 1e-6:
-            value = round(value / step) * step
+            nearest = round(value / step) * step
+            value = nearest if math.isfinite(nearest) else value
         return round(value, places) + 0.0  # no negative zero
     return value
 
