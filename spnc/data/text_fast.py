@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 from numpy.typing import NDArray
 
@@ -136,8 +137,7 @@ def _as_declared(column: Any) -> bool:
     kind = column.type
     if pa.types.is_floating(kind):
         # `nan` that does not mark a missing value is a text.
-        chunks = (chunk.drop_null().to_numpy() for chunk in column.chunks)
-        return all(not np.isnan(values).any() for values in chunks)
+        return not pa.compute.any(pa.compute.is_nan(column)).as_py()
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind) or kind == _TEXTS)
 
 
