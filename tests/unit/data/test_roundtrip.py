@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spnc.data.assembly import assembled
@@ -98,6 +98,8 @@ ENDINGS = [".csv", ".tsv", ".csv.gz", ".csv.bz2", ".csv.zst", ".csv.zip", ".parq
 @given(frames, st.sampled_from(ENDINGS))
 def test_every_table_survives_every_file_type(frame: dict[str, list[object]], ending: str) -> None:
     """Columns that are not modelled are named; all others have the values that were written."""
+    words = (c for cells in frame.values() for c in cells if isinstance(c, str))
+    assume(not any(word.strip().lstrip("+-").lower() in ("inf", "infinity") for word in words))
     frame = {
         name: cells if not any(isinstance(c, float) for c in cells) else
         [None if c is None else float(c) for c in cells]
