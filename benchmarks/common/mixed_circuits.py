@@ -80,7 +80,7 @@ class _Grower:
         return self.builder.product([self.tree(rows, part, least, True) for part in parts])
 
     def hidden_tree(self, states: int) -> int:
-        """Add a latent variable of so many states for every column, in a random tree."""
+        """Add a latent variable with this number of states for every column, in a random tree."""
         count, rows = len(self.dataset.columns), self.dataset.train.rows
         parent = [int(self.rng.integers(max(0, i - 3), i)) if i else -1 for i in range(count)]
         sums: dict[int, list[int]] = {}

@@ -71,7 +71,7 @@ class Verdict:
 
 
 def few_values(rows: int) -> int:
-    """Return how many values of whole numbers are categories, in a table of so many rows."""
+    """Return up to how many different whole numbers are categories, given the table's rows."""
     return min(MOST_CODES, max(FEW, rows // ROWS_PER_CODE))
 
 
@@ -215,7 +215,7 @@ def _labels(values: Sequence[float]) -> tuple[Label, ...]:
 
 
 def _at_most(parts: Sequence[RawColumn], limit: int) -> list[Any] | None:
-    """Return the distinct numbers of all parts, sorted, if they are at most so many."""
+    """Return the distinct numbers of all parts, sorted; None if there are more than `limit`."""
     seen: set[Any] = set()
     for part in parts:
         for cells in (part.cells[:_PEEKED], part.cells):
