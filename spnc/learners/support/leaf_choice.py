@@ -144,9 +144,16 @@ def penalised(kind: type[Distribution], table: Floats, values: Floats, weights: 
 
 def columns_alike(
     columns: Sequence[Column], options: LeafOptions
-) -> dict[tuple[int, tuple[type[Distribution], ...]], list[int]]:
-    """Return the columns whose leaves can be fitted together: same states, same candidates."""
-    found: dict[tuple[int, tuple[type[Distribution], ...]], list[int]] = {}
+) -> list[tuple[tuple[type[Distribution], ...], list[int]]]:
+    """Return candidates, and the columns whose leaves over them can be fitted together.
+
+    They have the same number of states, and their leaves the same number of parameters: histograms
+    of two columns may have different numbers of bins.
+    """
+    found: dict[tuple[int, tuple[type[Distribution], ...], tuple[int, ...]], list[int]] = {}
     for i, column in enumerate(columns):
-        found.setdefault((column.states, options.candidates(column)), []).append(i)
-    return found
+        kinds = options.candidates(column)
+        varying = (kind for kind in kinds if kind.arity is None)
+        widths = tuple(len(kind.default(column)) for kind in varying)
+        found.setdefault((column.states, kinds, widths), []).append(i)
+    return [(kinds, members) for (_, kinds, _), members in found.items()]

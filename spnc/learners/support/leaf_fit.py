@@ -49,10 +49,7 @@ def fit_leaves(
     # From here on, arrays are by leaf: its column, the number and start of its rows, its type.
     variables = np.concatenate([part.columns for part in slices])
     sizes, begins = np.repeat(heights, widths), np.repeat(starts, widths)
-    types = [
-        _ColumnType(columns, own, kinds)
-        for (_, kinds), own in columns_alike(columns, options).items()
-    ]
+    types = [_ColumnType(columns, own, kinds) for kinds, own in columns_alike(columns, options)]
     type_of = np.empty(len(columns), dtype=np.intp)
     for number, one in enumerate(types):
         type_of[one.members] = number

@@ -46,7 +46,7 @@ class Shares(NamedTuple):
 class PointSplit(NamedTuple):
     """The weights of several leaves, divided into points and the rest."""
 
-    rest: Floats  # `[leaf, row]`: zero on points
+    rest: Floats  # `[leaf, row]`: zero on points and, beside points, where values are missing
     shares: list[Shares | None]
     alpha: float
 
@@ -74,7 +74,7 @@ def with_points(
     """Divide the weights of leaves over these columns, given `values` and `weights`."""
     if all(own is None for own in points):
         return PointSplit(weights, [None] * len(points), alpha)
-    rest, shares = weights.copy(), list[Shares | None]()
+    rest, shares = np.where(np.isnan(values), 0.0, weights), list[Shares | None]()
     for i, (variable, own) in enumerate(zip(variables.tolist(), points, strict=True)):
         made: list[Distribution] = []
         held: list[float] = []

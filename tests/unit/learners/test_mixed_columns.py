@@ -159,6 +159,30 @@ def test_a_value_that_many_rows_share_gets_a_point_mass(learner: Any) -> None:
     assert "point" not in leaves_over(learned(none, dataset), 0)
 
 
+def test_missing_cells_do_not_lessen_the_share_of_a_point() -> None:
+    rng = np.random.default_rng(8)
+    values = np.where(rng.random(4000) < 0.4, 0.0, rng.normal(50.0, 9.0, 4000))
+    values[rng.random(4000) < 0.5] = np.nan
+    graph = learned(LearnSpn(), one_column(values, "real"))
+    (top,) = (n for n, node in payloads(graph).items() if isinstance(node, Sum))
+    first = next(iter(graph.succ[top].values()))["weight"]
+    assert first == pytest.approx((values == 0.0).sum() / (~np.isnan(values)).sum(), abs=0.01)
+
+
+def test_histograms_of_columns_may_have_different_numbers_of_bins() -> None:
+    dataset = mixed_dataset(200)
+    values = dataset.train.values.copy()
+    values[:, 7] = np.round(values[:, 7] / 20.0)
+    columns = list(dataset.columns)
+    columns[7] = replace(columns[7], scale=scale_of(values[:, 7], np.ones(len(values))))
+    changed = Dataset("mixed", tuple(columns), {"train": Table(values)})
+    chosen = SliceOptions(real="histogram", count="histogram", points="none")
+    graph = learned(LearnSpn(min_instances=50, leaves=chosen), changed)
+    assert set(leaves_over(graph, 6)) == set(leaves_over(graph, 7)) == {"histogram"}
+    program, parameters = lower(graph)
+    assert BACKENDS["numpy"]().open(program).score(parameters, changed.train).impossible == 0
+
+
 def test_a_spec_may_name_the_distribution_of_a_kind() -> None:
     dataset = mixed_dataset(200)
     chosen = LeafOptions(real="student-t", count="negative-binomial", points="none")
