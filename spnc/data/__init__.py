@@ -3,7 +3,7 @@
     options.py       the section `data` of a spec: where rows come from, columns, splits
     load.py          `load` (for a spec) and `load_table` (for a command line): the way in
     sources.py       `builtin:NAME`, `debd:NAME` or a file -> raw tables, by split
-      builtin.py       the datasets that come with spnc; asia.py makes one of them
+      builtin.py       the datasets that come with spnc; asia.py and measurements.py make some
       debd.py          the twenty public datasets: located or fetched (download.py) and verified
                        (debd_hashes.py)
       files.py         a file -> the reader for its type, decompressed by compression.py

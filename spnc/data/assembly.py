@@ -60,6 +60,7 @@ def assembled(
     sound = all(table.sound for table in tables.values())
     reports = {split: FileReport(sink, table.file) for split, table in tables.items()}
     rules = rules_by_name(matched.names, options, sink)
+    units = next(iter(tables.values())).units
     weights = _weights(matched, tables, options, reports, sink)
     columns: list[Column] = []
     cells: dict[str, list[Cells]] = {split: [] for split in tables}
@@ -83,7 +84,7 @@ def assembled(
         if verdict.kind is None:
             left_out[name] = "ignore" if verdict.omission is None else verdict.omission
             continue
-        column = labelled(column_of(name, verdict, rule), options.unseen)
+        column = labelled(column_of(name, verdict, rule, units.get(name, "")), options.unseen)
         columns.append(column)
         for split, part in zip(tables, verdict.parts, strict=True):
             found, misfits = encoded(part, column, "error")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from spnc.data import measurements
 from spnc.data.asia import ASIA_COLUMNS, asia_entropy, asia_log_probability, asia_rows
 from spnc.data.dataset import UNSPLIT
-from spnc.data.raw_table import RawTable, number_columns
+from spnc.data.raw_table import RawColumn, RawTable, number_columns
 from spnc.diagnostics import Sink, Span, nearest
 
 __all__ = [
@@ -28,22 +28,30 @@ NAME_SIMILARITY = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """A dataset without a file: its name, a description, and the function that makes its rows."""
+    """A dataset without a file: its name, a description, and the function that makes its cells.
+
+    `units` are those of the columns whose unit is documented.
+    """
 
     name: str
     description: str
     columns: tuple[str, ...]
-    rows: Callable[[], NDArray[np.float64]]
+    cells: Callable[[], list[RawColumn]]
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 _BLACK_FROM = 8  # of the grey levels 0 to 16
 
 
-def _digits() -> NDArray[np.float64]:
+def _asia() -> list[RawColumn]:
+    return number_columns(asia_rows())
+
+
+def _digits() -> list[RawColumn]:
     from sklearn.datasets import load_digits  # slow to import
 
     pixels, _ = load_digits(return_X_y=True)
-    return np.asarray(pixels >= _BLACK_FROM, dtype=np.float64)
+    return number_columns(np.asarray(pixels >= _BLACK_FROM, dtype=np.float64))
 
 
 BUILTINS = {
@@ -53,13 +61,39 @@ BUILTINS = {
             "asia",
             "5,000 rows from the Asia network of Lauritzen and Spiegelhalter, 8 binary columns",
             ASIA_COLUMNS,
-            asia_rows,
+            _asia,
         ),
         Builtin(
             "digits",
             "1,797 handwritten digits from scikit-learn, 8 by 8 black or white pixels",
             tuple(f"pixel_{r}_{c}" for r in range(8) for c in range(8)),
             _digits,
+        ),
+        Builtin(
+            "iris",
+            "150 flowers from scikit-learn: four lengths in cm, and the species",
+            measurements.IRIS_COLUMNS,
+            measurements.iris,
+            measurements.IRIS_UNITS,
+        ),
+        Builtin(
+            "wine",
+            "178 wines from scikit-learn: 13 chemical measurements, and the cultivar",
+            measurements.WINE_COLUMNS,
+            measurements.wine,
+        ),
+        Builtin(
+            "breast-cancer",
+            "569 tumours from scikit-learn: 30 measurements of cell nuclei, and the diagnosis",
+            measurements.BREAST_CANCER_COLUMNS,
+            measurements.breast_cancer,
+        ),
+        Builtin(
+            "diabetes",
+            "442 patients from scikit-learn: ten measurements as taken, and the disease a year on",
+            measurements.DIABETES_COLUMNS,
+            measurements.diabetes,
+            measurements.DIABETES_UNITS,
         ),
     )
 }
@@ -69,7 +103,8 @@ def read_builtin(name: str, sink: Sink, *, span: Span | None = None) -> dict[str
     """Return the rows of a built-in dataset, not split; None after reporting an unknown name."""
     found = BUILTINS.get(name)
     if found is not None:
-        return {UNSPLIT: RawTable(f"builtin:{name}", number_columns(found.rows()), found.columns)}
+        cells, where = found.cells(), f"builtin:{name}"
+        return {UNSPLIT: RawTable(where, cells, found.columns, units=found.units)}
     hint = f"built-in datasets: {', '.join(f'`builtin:{known}`' for known in sorted(BUILTINS))}"
     near = nearest(name, BUILTINS, NAME_SIMILARITY)
     if near is not None:

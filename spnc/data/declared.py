@@ -77,11 +77,12 @@ def _dated(part: RawColumn) -> RawColumn:
     return RawColumn("dates", seconds)
 
 
-def column_of(name: str, verdict: Verdict, rule: ColumnRule | None) -> Column:
-    """Return the column of a verdict, with the unit that the spec gives."""
+def column_of(name: str, verdict: Verdict, rule: ColumnRule | None, unit: str = "") -> Column:
+    """Return the column of a verdict. The spec's unit goes before that of the source, `unit`."""
     kind = verdict.kind
     assert kind is not None
-    unit = rule.unit if rule is not None else ""
+    if rule is not None and rule.unit:
+        unit = rule.unit
     if kind in ("binary", "categorical"):
         labels = verdict.labels
         return Column(name, kind, len(labels), _unless_plain(labels), None, unit)

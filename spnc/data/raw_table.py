@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -79,7 +79,7 @@ class RawTable:
     each row in a text file (None for other sources), `array` the name of the array in an NPZ file.
     `sound` is False if a problem was reported while reading: such a table is incomplete, and is
     used only to look for further problems. `number_header` is a first line of numbers that was
-    read as data but looks like a header.
+    read as data but looks like a header. `units` are those that the source itself knows, by name.
     """
 
     file: str
@@ -89,6 +89,7 @@ class RawTable:
     array: str | None = None
     sound: bool = True
     number_header: str | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:

@@ -22,6 +22,7 @@ PRINTS = {
     "keep_a_run": "the lock file reproduces the run: True",
     "notations": "read back, it is the same recipe: True",
     "train_and_load": "the loaded model agrees to the last bit: True",
+    "words_and_numbers": "petal_length (cm)",
 }
 GUIDE = ROOT / "docs/guide.md"
 PAGES_WITH_CODE = ("README.md", "docs/guide.md", "docs/data.md")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from spnc.data.builtin import BUILTINS, asia_entropy, asia_log_probability
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
 from spnc.data.load import load, load_table
-from spnc.data.options import DataOptions
+from spnc.data.options import ColumnRule, DataOptions
 from spnc.diagnostics import Sink
 
 EVERY_ROW = np.array(list(itertools.product([0.0, 1.0], repeat=8)))
@@ -32,6 +33,47 @@ def test_a_builtin_has_its_rows_and_binary_columns(name: str, shape: tuple[int, 
     assert dataset.columns == tuple(Column(n) for n in BUILTINS[name].columns)
     assert set(np.unique(dataset.train.values)) == {0.0, 1.0}
     assert "\n" not in BUILTINS[name].description
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "kinds", "label"),
+    [
+        ("iris", 150, {"real": 4, "categorical": 1}, ("species", "virginica")),
+        ("wine", 178, {"real": 12, "count": 1, "categorical": 1}, ("cultivar", "class_2")),
+        ("breast-cancer", 569, {"real": 30, "binary": 1}, ("diagnosis", "malignant")),
+        ("diabetes", 442, {"real": 7, "count": 3, "binary": 1}, ("sex", 2)),
+    ],
+)
+def test_a_builtin_of_measurements_has_columns_of_several_kinds(
+    name: str, rows: int, kinds: dict[str, int], label: tuple[str, str | int]
+) -> None:
+    dataset = builtin(name)
+    assert dataset.train.rows == rows
+    assert Counter(column.kind for column in dataset.columns) == kinds
+    columns = {column.name: column for column in dataset.columns}
+    assert (columns[label[0]].labels or ())[-1] == label[1]
+    assert not np.isnan(dataset.train.values).any()
+
+
+def test_the_measurements_are_those_that_were_taken() -> None:
+    """The first flower of the famous table, and the means that scikit-learn documents."""
+    flowers = builtin("iris")
+    assert flowers.train.values[0].tolist() == [5.1, 3.5, 1.4, 0.2, 0.0]
+    assert [column.unit for column in flowers.columns] == ["cm"] * 4 + [""]
+    assert flowers.columns[0].scale is not None
+    assert flowers.columns[0].scale.resolution == pytest.approx(0.1)
+    wine, tumours, patients = builtin("wine"), builtin("breast-cancer"), builtin("diabetes")
+    assert wine.train.values[:, 0].mean() == pytest.approx(13.0, abs=0.05)
+    assert tumours.train.values[:, 0].min() == 6.981
+    assert patients.train.values[:, 0].max() == 79
+    assert patients.columns[0].unit == "years"
+
+
+def test_a_spec_may_give_another_unit_than_the_source() -> None:
+    rule = ColumnRule(name="petal_*", unit="inch")
+    dataset = load(DataOptions(source="builtin:iris", columns=(rule,)), Sink(), offline=True)
+    assert dataset is not None
+    assert [column.unit for column in dataset.columns] == ["cm", "cm", "inch", "inch", ""]
 
 
 def test_digits_are_named_by_row_and_column() -> None:
@@ -88,13 +130,16 @@ def test_on_the_command_line_a_builtin_is_one_split_called_all() -> None:
     assert list(dataset.splits) == ["all"]
 
 
-ALL_BUILTINS = "built-in datasets: `builtin:asia`, `builtin:digits`"
+ALL_BUILTINS = (
+    "built-in datasets: `builtin:asia`, `builtin:breast-cancer`, `builtin:diabetes`, "
+    "`builtin:digits`, `builtin:iris`, `builtin:wine`"
+)
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("iris", ALL_BUILTINS),
+        ("penguins", ALL_BUILTINS),
         ("", ALL_BUILTINS),
         ("asai", f"did you mean `builtin:asia`? {ALL_BUILTINS}"),
     ],

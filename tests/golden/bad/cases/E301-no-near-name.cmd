@@ -1,1 +1,1 @@
-spnc data show builtin:iris
+spnc data show builtin:penguins
