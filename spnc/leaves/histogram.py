@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
 from spnc.leaves import smoothing
-from spnc.leaves.binning import even_edges
+from spnc.leaves.binning import adaptive_edges, even_edges
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.numeric import NumericLeaf, too_narrow
 from spnc.registry import LEAVES
@@ -85,6 +85,13 @@ class Histogram(NumericLeaf):
         edges = even_edges(column)
         widths = np.diff(edges)
         return tuple(Histogram.row_of(edges, widths / widths.sum()).tolist())
+
+    @classmethod
+    def start(cls, column: Column, values: Floats, weights: Floats) -> tuple[float, ...]:
+        """Bins that follow the values: narrow where their density changes."""
+        edges = adaptive_edges(column, values, weights)
+        widths = np.diff(edges)
+        return tuple(cls.row_of(edges, widths / widths.sum()).tolist())
 
     @staticmethod
     def free_parameters(width: int) -> int:

@@ -58,6 +58,14 @@ class NumericLeaf(ABC):
         """Return the leaf with a table's row of parameters."""
         return cls(*(float(x) for x in row))
 
+    @classmethod
+    def start(cls, column: Column, values: Floats, weights: Floats) -> tuple[float, ...]:
+        """The default: what is learned of a column does not depend on where fitting begins."""
+        del values, weights
+        leaf: Any = cls
+        found: tuple[float, ...] = leaf.default(column)
+        return found
+
     @staticmethod
     def free_parameters(width: int) -> int:
         """All parameters."""

@@ -44,13 +44,19 @@ def the_class_is_complete(leaf: Leaf, seed: int) -> None:
     else:
         tried = [Column("x", kind, 0) for kind in leaf.kinds]
     for column in tried:
-        row = leaf.default(column)
-        width = (column.states if finite else len(row)) if leaf.arity is None else leaf.arity
-        text = f"`default` for a column that is {column}"
-        expect(len(row) == width, f"{text} has {len(row)} parameters, not {width}")
-        columns = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
-        expect(leaf.is_valid(np.array([row], dtype=np.float64), columns), f"{text} is not valid")
-        expect(leaf.free_parameters(width) >= 0, "`free_parameters` is negative")
+        values = np.array([0.0, 1.0, np.nan, 1.0])
+        rows = {
+            "default": leaf.default(column),
+            "start": leaf.start(column, values, np.ones(len(values))),
+        }
+        for name, row in rows.items():
+            width = (column.states if finite else len(row)) if leaf.arity is None else leaf.arity
+            text = f"`{name}` for a column that is {column}"
+            expect(len(row) == width, f"{text} has {len(row)} parameters, not {width}")
+            columns = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
+            valid = leaf.is_valid(np.array([row], dtype=np.float64), columns)
+            expect(valid, f"{text} is not valid")
+            expect(leaf.free_parameters(width) >= 0, "`free_parameters` is negative")
 
 
 def densities_are_the_logarithms_of_the_probabilities(leaf: Leaf, seed: int) -> None:

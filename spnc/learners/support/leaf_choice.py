@@ -19,6 +19,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
+from spnc.data.dataset import Table
 from spnc.leaves import Distribution
 from spnc.registry import LEAVES, Conflict, Options, option
 
@@ -33,6 +34,13 @@ CANDIDATES: dict[ColumnKind, tuple[str, ...]] = {
     "date": ("gaussian",),
 }
 POSITIVE = ("log-normal", "gamma", "exponential")  # besides, for columns of positive numbers
+# Leaves under which some numbers are impossible, and what stands beside them, by kind of column.
+BOUNDED = (*POSITIVE, "histogram")
+WIDE: dict[ColumnKind, str] = {
+    "count": "negative-binomial",
+    "real": "gaussian",
+    "date": "gaussian",
+}
 
 SliceModel = Literal["factorised", "chow-liu"]
 
@@ -47,12 +55,13 @@ class LeafModel(NamedTuple):
     def of(leaf: Distribution, column: Column, rows: float, alpha: float) -> LeafModel:
         """Return the model of a leaf that was fitted to this many rows.
 
-        A distribution of positive numbers gets `alpha` pseudo-rows of a Gaussian like the whole
-        column beside it: later rows may hold a zero, and smoothing makes nothing impossible.
+        A distribution that does not cover all numbers gets `alpha` pseudo-rows of one that does
+        beside it, as wide as the whole column: later rows may hold a zero, or a number beyond all
+        that were seen, and smoothing makes nothing impossible.
         """
-        if leaf.plugin_name not in POSITIVE or alpha == 0.0:
+        if leaf.plugin_name not in BOUNDED or alpha == 0.0:
             return LeafModel((leaf,))
-        wide = LEAVES[CANDIDATES["real"][0]]
+        wide = LEAVES[WIDE[column.kind]]
         share = alpha / (rows + alpha)
         safe: Distribution = wide.from_row(np.array(wide.default(column)))
         return LeafModel((leaf, safe), (1.0 - share, share))
@@ -142,18 +151,8 @@ def penalised(kind: type[Distribution], table: Floats, values: Floats, weights: 
     return found
 
 
-def columns_alike(
-    columns: Sequence[Column], options: LeafOptions
-) -> list[tuple[tuple[type[Distribution], ...], list[int]]]:
-    """Return candidates, and the columns whose leaves over them can be fitted together.
-
-    They have the same number of states, and their leaves the same number of parameters: histograms
-    of two columns may have different numbers of bins.
-    """
-    found: dict[tuple[int, tuple[type[Distribution], ...], tuple[int, ...]], list[int]] = {}
-    for i, column in enumerate(columns):
-        kinds = options.candidates(column)
-        varying = (kind for kind in kinds if kind.arity is None)
-        widths = tuple(len(kind.default(column)) for kind in varying)
-        found.setdefault((column.states, kinds, widths), []).append(i)
-    return [(kinds, members) for (_, kinds, _), members in found.items()]
+def start_of(kind: type[Distribution], columns: Sequence[Column], table: Table, i: int) -> Floats:
+    """Return the parameters from which leaves over the column with this number are fitted."""
+    if kind.is_finite:
+        return np.array(kind.default(columns[i]), dtype=np.float64)
+    return np.array(kind.start(columns[i], table.column(i), table.weights), dtype=np.float64)

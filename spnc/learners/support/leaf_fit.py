@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
-from spnc.learners.support.leaf_choice import LeafModel, LeafOptions, columns_alike, penalised
+from spnc.learners.support.leaf_choice import LeafModel, LeafOptions, penalised, start_of
 from spnc.learners.support.point_masses import point_values, with_points
 from spnc.leaves import Distribution
 from spnc.leaves.fitting import fit_table
@@ -49,7 +49,7 @@ def fit_leaves(
     # From here on, arrays are by leaf: its column, the number and start of its rows, its type.
     variables = np.concatenate([part.columns for part in slices])
     sizes, begins = np.repeat(heights, widths), np.repeat(starts, widths)
-    types = [_ColumnType(columns, own, kinds) for kinds, own in columns_alike(columns, options)]
+    types = _column_types(columns, table, options)
     type_of = np.empty(len(columns), dtype=np.intp)
     for number, one in enumerate(types):
         type_of[one.members] = number
@@ -72,24 +72,42 @@ def fit_leaves(
     return (list(islice(each, width)) for width in widths.tolist())
 
 
+def _column_types(
+    columns: Sequence[Column], table: Table, options: LeafOptions
+) -> list[_ColumnType]:
+    """Put columns together whose leaves can be fitted together.
+
+    They have the same number of states, and their leaves the same number of parameters: histograms
+    of two columns may have different numbers of bins.
+    """
+    found: dict[object, list[tuple[int, list[Floats]]]] = {}
+    for i, column in enumerate(columns):
+        kinds = options.candidates(column)
+        starts = [start_of(kind, columns, table, i) for kind in kinds]
+        alike = column.states, kinds, tuple(map(len, starts))
+        found.setdefault(alike, []).append((i, starts))
+    return [_ColumnType(columns, options, members) for members in found.values()]
+
+
 class _ColumnType:
-    """Columns with the same states and candidates; what is known about them is put together."""
+    """Columns with the same states and candidates; what is known about them is put together.
+
+    `members` are their numbers, each with the parameters that fitting its candidates begins with.
+    """
 
     def __init__(
         self,
         columns: Sequence[Column],
-        members: Sequence[int],
-        kinds: tuple[type[Distribution], ...],
+        options: LeafOptions,
+        members: Sequence[tuple[int, list[Floats]]],
     ) -> None:
-        self.members = np.array(members, dtype=np.intp)
-        self._kinds = kinds
+        self.members = np.array([i for i, _ in members], dtype=np.intp)
+        self._kinds = options.candidates(columns[members[0][0]])
         self._place = np.zeros(len(columns), dtype=np.intp)
         self._place[self.members] = np.arange(len(members))
         self._known = LeafColumns.of(columns, self.members)
-        self._starts = [
-            np.array([kind.default(columns[i]) for i in members], dtype=np.float64)
-            for kind in kinds
-        ]
+        by_kind = zip(*(starts for _, starts in members), strict=True)
+        self._starts = [np.array(starts) for starts in by_kind]
 
     def fit(
         self, variables: Indices, values: Floats, weights: Floats, alpha: float

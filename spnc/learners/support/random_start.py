@@ -18,7 +18,7 @@ from spnc.common.arrays import Floats
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
 from spnc.learners import LearningTask
-from spnc.learners.support.leaf_choice import DEFAULT, LeafModel, LeafOptions, penalised
+from spnc.learners.support.leaf_choice import DEFAULT, LeafModel, LeafOptions, penalised, start_of
 from spnc.learners.support.leaf_fit import Indices
 from spnc.learners.support.point_masses import repeated_values
 from spnc.leaves import Distribution, smoothing
@@ -113,7 +113,7 @@ class StartingLeaves:
         held = np.array([table.weights[own].sum() for own in at_points] + [weights[known].sum()])
         columns = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
         kind = self._best(column, columns, values, weights)
-        start = np.array([kind.default(column)], dtype=np.float64)
+        start = start_of(kind, self._task.columns, table, variable)[None, :]
         statistics = kind.statistics(values, weights, start, columns)
         return _ColumnFit(kind, start, columns, points, held, statistics / (held[-1] or 1.0))
 

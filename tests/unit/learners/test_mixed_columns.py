@@ -178,9 +178,40 @@ def test_histograms_of_columns_may_have_different_numbers_of_bins() -> None:
     changed = Dataset("mixed", tuple(columns), {"train": Table(values)})
     chosen = SliceOptions(real="histogram", count="histogram", points="none")
     graph = learned(LearnSpn(min_instances=50, leaves=chosen), changed)
-    assert set(leaves_over(graph, 6)) == set(leaves_over(graph, 7)) == {"histogram"}
+    assert set(leaves_over(graph, 6)) == set(leaves_over(graph, 7)) == {"histogram", "gaussian"}
     program, parameters = lower(graph)
     assert BACKENDS["numpy"]().open(program).score(parameters, changed.train).impossible == 0
+
+
+@pytest.mark.parametrize("learner", [LearnSpn(), HiddenChowLiu(states=2)])
+@pytest.mark.parametrize("kind", ["real", "count"])
+def test_a_value_beyond_the_bins_of_a_histogram_is_unlikely_not_impossible(
+    learner: Any, kind: str
+) -> None:
+    values = np.round(np.random.default_rng(9).gamma(2.0, 20.0, 2000))
+    options = type(learner.leaves)(real="histogram", count="histogram", points="none")
+    graph = learned(replace(learner, leaves=options), one_column(values, kind))
+    program, parameters = lower(graph)
+    later = Table(np.array([[np.median(values)], [values.max() + 20.0], [3.0 * values.max()]]))
+    usual, beyond, far = BACKENDS["numpy"]().open(program).log_likelihood(parameters, later)
+    assert usual - 5.0 > beyond > far > -np.inf
+
+
+def test_the_bins_of_a_histogram_follow_the_values_of_its_column() -> None:
+    """Of a skewed column, most bins are where most values are."""
+    rng = np.random.default_rng(10)
+    values = rng.lognormal(0.0, 1.5, 4000)
+    options = SliceOptions(real="histogram", points="none")
+    graph = learned(LearnSpn(leaves=options), one_column(values, "real"))
+    leaves = [n.distribution for n in payloads(graph).values() if isinstance(n, Leaf)]
+    (histogram,) = (leaf for leaf in leaves if leaf.plugin_name == "histogram")
+    edges = np.array(histogram.row[0::2])
+    assert (edges < np.quantile(values, 0.9)).sum() > len(edges) / 2
+    program, parameters = lower(graph)
+    later = rng.lognormal(0.0, 1.5, (4000, 1))
+    reached = BACKENDS["numpy"]().open(program).score(parameters, Table(later)).average
+    entropy = 0.5 * np.log(2.0 * np.pi * np.e * 1.5**2)
+    assert reached > -entropy - 0.1
 
 
 def test_a_spec_may_name_the_distribution_of_a_kind() -> None:
