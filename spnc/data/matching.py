@@ -75,7 +75,7 @@ def match_model(
     agree = True
     for split, table in tables.items():
         if table.names is not None:
-            unknown = [name for name in table.names if name not in known]
+            unknown = [name for name in table.names if name not in {*known, table.row_names}]
             if unknown:
                 agree = False
                 _report_unknown(unknown, own, table, sink)

@@ -80,6 +80,7 @@ class RawTable:
     `sound` is False if a problem was reported while reading: such a table is incomplete, and is
     used only to look for further problems. `number_header` is a first line of numbers that was
     read as data but looks like a header. `units` are those that the source itself knows, by name.
+    `row_names` is the column of row names, if the file has one without a name above it.
     """
 
     file: str
@@ -90,6 +91,7 @@ class RawTable:
     sound: bool = True
     number_header: str | None = None
     units: Mapping[str, str] = field(default_factory=dict)
+    row_names: str | None = None
 
     @property
     def rows(self) -> int:

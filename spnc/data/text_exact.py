@@ -15,6 +15,8 @@ from spnc.data.text_cells import is_number, is_unfinished, records
 from spnc.data.text_layout import Layout
 from spnc.diagnostics import counted, listed
 
+ROW_NAMES = "rownames"  # which the rule about kinds of columns knows to identify rows
+
 
 def parse_exact(text: str, report: FileReport, layout: Layout) -> RawTable | None:
     """Return the table in a text, or None if the text holds no table.
@@ -36,6 +38,7 @@ def parse_exact(text: str, report: FileReport, layout: Layout) -> RawTable | Non
             report.error_empty()
         return None
     names: tuple[str, ...] | None = None
+    row_names: str | None = None
     first = layout.first_line
     if first.is_header and _is_preamble(rows):
         message = f"line {lines[0]} has {counted(len(rows[0]), 'cell')}, numbers among them, and "
@@ -44,7 +47,11 @@ def parse_exact(text: str, report: FileReport, layout: Layout) -> RawTable | Non
         report.sink.warning("W313", message, where=report.file, help=help)
         lines, rows = lines[1:], rows[1:]
     elif first.is_header:
-        names = check_names(rows[0], lines[0], report)
+        header = rows[0]
+        if _are_row_names(header, rows[1:]):
+            row_names = _warn_of_row_names(header, lines[0], report)
+            header = [row_names, *header]
+        names = check_names(header, lines[0], report)
         header_line, lines, rows = lines[0], lines[1:], rows[1:]
         if not rows:
             if not malformed:
@@ -56,7 +63,10 @@ def parse_exact(text: str, report: FileReport, layout: Layout) -> RawTable | Non
     if not rows:
         return None
     columns = [text_column(cells) for cells in zip(*rows, strict=True)]
-    return RawTable(report.file, columns, names, lines, None, not report.failed, first.doubt)
+    sound = not report.failed
+    return RawTable(
+        report.file, columns, names, lines, None, sound, first.doubt, row_names=row_names
+    )
 
 
 def _is_preamble(rows: Sequence[Sequence[str]]) -> bool:
@@ -64,6 +74,30 @@ def _is_preamble(rows: Sequence[Sequence[str]]) -> bool:
     widths = {len(row) for row in rows[1:]}
     other_width = len(widths) == 1 and widths != {len(rows[0])}
     return other_width and any(is_number(cell.strip()) for cell in rows[0])
+
+
+def _are_row_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first column has no name and names the rows, as R's `write.table` writes it.
+
+    Where every row ends with a delimiter, the last column is the one without a name.
+    """
+    if len(rows) < 2 or {len(row) for row in rows} != {len(header) + 1}:
+        return False
+    return len({row[0] for row in rows}) == len(rows) and any(row[-1].strip() for row in rows)
+
+
+def _warn_of_row_names(header: Sequence[str], line: int, report: FileReport) -> str:
+    """Warn of a column without a name (W314); return the name that it gets."""
+    name = ROW_NAMES
+    while name in header:
+        name += "_"
+    message = (
+        f"the header names {counted(len(header), 'column')}, and every row has one cell more: "
+        f"the first column is taken for the names of rows, and called `{name}`"
+    )
+    help = "if it is something else, name it in the header"
+    report.sink.warning("W314", message, where=f"{report.file}:{line}", help=help)
+    return name
 
 
 def check_names(cells: Sequence[str], line: int, report: FileReport) -> tuple[str, ...]:

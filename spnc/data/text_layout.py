@@ -65,7 +65,10 @@ def judge_first_line(
         return FirstLine(header == "yes")
     marks = {m.strip() for m in missing}
     first = [cell.strip() for cell in rows[0]]
-    below = [[row[i].strip() for row in rows[1:] if i < len(row)] for i in range(len(first))]
+    # R writes names of rows without a name above them: then names begin at the second column.
+    begin = 1 if {len(row) for row in rows[1:]} == {len(first) + 1} else 0
+    places = range(begin, begin + len(first))
+    below = [[row[i].strip() for row in rows[1:] if i < len(row)] for i in places]
     below = [[cell for cell in cells if cell not in marks] for cells in below]
     words = [bool(c) and c not in marks and not is_typed(c) for c in first]
     typed = [2 * sum(map(is_typed, cells)) > len(cells) for cells in below]

@@ -19,6 +19,7 @@ from spnc.data import pieces
 from spnc.data.columns import Column
 from spnc.data.load import load_table
 from spnc.data.stream import stream_table
+from spnc.data.table_rules import TableRules
 from spnc.diagnostics import Sink, render
 
 COLUMNS = (Column("a"), Column("b", "categorical", 3))
@@ -141,6 +142,22 @@ def test_every_problem_is_told_as_for_a_whole_file(
     found, text = check_same(path)
     assert found is None
     assert "error[E" in text
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("names", [(), ("rownames", "a", "b")])
+def test_names_of_rows_are_skipped_as_in_a_whole_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, names: tuple[str, ...]
+) -> None:
+    """Also by a model that was trained on a table without them."""
+    path = tmp_path / "rows.csv"
+    rows = [f"row {i},{i % 2},{i % 3}" for i in range(30)]
+    path.write_text("\n".join(["a,b", *rows]))
+    monkeypatch.setattr(pieces, "PIECE_BYTES", size)
+    rules, sink = TableRules(names), Sink()
+    parts = [t.values for _, t in stream_table(str(path), sink, columns=COLUMNS, rules=rules)]
+    assert np.concatenate(parts).tolist() == [[i % 2, i % 3] for i in range(30)]
+    assert [d.code for d in sink.diagnostics] == ["W314"]
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

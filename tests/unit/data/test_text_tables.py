@@ -11,7 +11,8 @@ import pytest
 from spnc.data import text_tables
 from spnc.data.dataset import Dataset
 from spnc.data.file_report import FileReport
-from spnc.data.load import load_table
+from spnc.data.load import load, load_table
+from spnc.data.options import ColumnRule, DataOptions
 from spnc.data.text_fast import parse_digits
 from spnc.data.text_tables import parse_text
 from spnc.diagnostics import Sink
@@ -132,7 +133,7 @@ def test_without_header_the_odd_row_is_wrong_even_if_it_comes_first(tmp_path: Pa
 
 
 def test_a_header_that_no_row_agrees_with_is_reported_once(tmp_path: Path) -> None:
-    _, problems = read(write(tmp_path, "a.csv", "id,rain\n1,0,1\n2,1,1\n3,1,1\n"))
+    _, problems = read(write(tmp_path, "a.csv", "id,rain\n1,0,1\n2,1,1\n2,1,1\n"))
     assert problems == [("E303", "a.csv:1")]
 
 
@@ -279,3 +280,68 @@ def test_numbers_with_a_few_words_are_numbers_and_the_words_are_told(tmp_path: P
     assert dataset.columns[0].kind == "real"
     assert problems == [("W309", "a.csv:9")]
     assert np.isnan(dataset.splits["all"].column(0)).sum() == 1
+
+
+# ---- row names, as R writes them -------------------------------------------------------------
+
+
+def cars(header: str, sep: str, names: list[str]) -> str:
+    """A table as R's `write.table` writes it: names of rows, and no name above them."""
+    rows = [sep.join([name, str(i % 7 + 0.5), str(i % 2)]) for i, name in enumerate(names)]
+    return "\n".join([header, *rows]) + "\n"
+
+
+QUOTED = [f'"car {i}"' for i in range(30)]
+NUMBERED = [f'"{i}"' for i in range(1, 31)]
+
+
+@pytest.mark.parametrize("names", [QUOTED, NUMBERED])
+@pytest.mark.parametrize("sep", [" ", ",", ";", "\t"])
+@pytest.mark.parametrize("header", ["auto", "yes"])
+def test_a_first_column_without_a_name_names_the_rows(
+    tmp_path: Path, names: list[str], sep: str, header: str
+) -> None:
+    source = write(tmp_path, "cars.txt", cars(sep.join(['"mpg"', '"am"']), sep, names))
+    dataset, problems = read(source, header=header)
+    assert dataset is not None
+    assert [(c.name, c.kind) for c in dataset.columns] == [("mpg", "real"), ("am", "binary")]
+    assert dataset.splits["all"].values[8].tolist() == [1.5, 0.0]
+    assert problems == [("W314", "cars.txt:1"), ("W306", "cars.txt")]
+    assert dataset.rules.names == ("rownames", "mpg", "am")
+
+
+def test_words_below_words_do_not_hide_a_header_without_the_first_name(tmp_path: Path) -> None:
+    rows = "".join(
+        f"r{i},{'red' if i % 3 else 'blue'},{'x' if i % 2 else 'y'}\n" for i in range(40)
+    )
+    dataset, problems = read(write(tmp_path, "a.csv", "colour,mark\n" + rows))
+    assert dataset is not None
+    assert [c.name for c in dataset.columns] == ["colour", "mark"]
+    assert ("W314", "a.csv:1") in problems
+
+
+def test_row_names_can_be_declared_and_get_a_name_of_their_own(tmp_path: Path) -> None:
+    text = cars("rownames,am", ",", [f"car{i}" for i in range(30)])
+    write(tmp_path, "a.csv", text)
+    rule = ColumnRule(name="rownames_", kind="categorical")
+    options = DataOptions(source=str(tmp_path / "a.csv"), columns=(rule,))
+    dataset = load(options, Sink())
+    assert dataset is not None
+    assert [c.name for c in dataset.columns] == ["rownames_", "rownames", "am"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        cars("mpg,am", ",", ["a", "b", "a"]),
+        cars("mpg,am", ",", ["a", "b", "c"]).replace("mpg,am", "am"),
+        "mpg,am\n1.5,0,\n2.5,1,\n3.5,0,\n",
+        "mpg,am\n1.5,0,1\n",
+        "mpg,am\na,1.5,0\nb,2.5\n",
+    ],
+    ids=["not different", "two names short", "delimiters at the end", "one row", "uneven"],
+)
+def test_other_headers_of_another_width_are_errors(tmp_path: Path, text: str) -> None:
+    dataset, problems = read(write(tmp_path, "a.csv", text))
+    assert dataset is None
+    assert {code for code, _ in problems} == {"E303"}
