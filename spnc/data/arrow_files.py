@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from io import BytesIO
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.feather
@@ -18,6 +19,8 @@ from spnc.data.file_report import FileReport
 from spnc.data.raw_table import RawTable
 
 Tables = dict[str, RawTable]
+ArrowError = (pa.ArrowException, OSError, ValueError)  # what Arrow raises for damaged files
+_IPC_FILE, _FEATHER_1 = b"ARROW1", b"FEA1"  # the first bytes of files; streams have none
 
 
 def parse_parquet(data: bytes, report: FileReport) -> Tables | None:
@@ -29,7 +32,7 @@ def parse_arrow(data: bytes, report: FileReport) -> Tables | None:
     """Return the table of an Arrow IPC or Feather file; None after reporting a problem."""
 
     def read(file: BytesIO) -> Any:
-        if data.startswith((b"ARROW1", b"FEA1")):
+        if data.startswith((_IPC_FILE, _FEATHER_1)):
             return pa.feather.read_table(file)
         with pa.ipc.open_stream(file) as stream:
             return stream.read_all()
@@ -51,6 +54,35 @@ def parse_json(data: bytes, report: FileReport) -> Tables | None:
         return _json_lines(data, report)  # slow, but it knows the lines
 
 
+def parquet_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
+    """Yield the rows of a Parquet file in pieces of at most `cells` cells. May raise `ArrowError`.
+
+    What the file lacks or has twice is not reported.
+    """
+    with pa.parquet.ParquetFile(file) as found:
+        names = found.schema_arrow.names
+        for batch in found.iter_batches(batch_size=max(1, cells // max(1, len(names)))):
+            yield RawTable("", [raw_column(column) for column in batch.columns], tuple(names))
+
+
+def arrow_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
+    """Yield the rows of an Arrow IPC or Feather file in pieces, as `parquet_pieces` does."""
+    start = file.read(len(_IPC_FILE))
+    file.seek(0)
+    if start == _IPC_FILE:
+        found = pa.ipc.open_file(file)
+        batches = (found.get_batch(i) for i in range(found.num_record_batches))
+    else:
+        found = pa.ipc.open_stream(file)
+        batches = iter(found)
+    names = tuple(found.schema.names)
+    step = max(1, cells // max(1, len(names)))
+    for batch in batches:
+        for begin in range(0, batch.num_rows, step):
+            part = batch.slice(begin, step)
+            yield RawTable("", [raw_column(column) for column in part.columns], names)
+
+
 def _arrow(data: bytes, report: FileReport, what: str, read: Any) -> Tables | None:
     if not data:
         report.error_empty()
@@ -58,7 +90,7 @@ def _arrow(data: bytes, report: FileReport, what: str, read: Any) -> Tables | No
     try:
         table = read(BytesIO(data))
         return _tables(table, report)
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except ArrowError as error:
         reason = str(error).splitlines()[0] if str(error) else "it is damaged"
         hint = "write the file again, or check its name"
         report.error("E315", f"this is not a readable {what} file", notes=[reason], help=hint)

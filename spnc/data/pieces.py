@@ -18,12 +18,13 @@ import numpy as np
 from numpy.lib import format as npy
 
 from spnc.common.observer import Progress
+from spnc.data.arrow_files import ArrowError, arrow_pieces, parquet_pieces, parse_arrow
 from spnc.data.assembly import fitted
 from spnc.data.columns import Column
 from spnc.data.compression import CompressionError, decompressing
 from spnc.data.dataset import PIECE_CELLS, UNSPLIT, Table
 from spnc.data.file_report import FileReport
-from spnc.data.files import TEXT_TYPES, file_type
+from spnc.data.files import TEXT_TYPES, WHOLE_TYPES, file_type
 from spnc.data.options import Header
 from spnc.data.raw_table import RawTable, number_columns
 from spnc.data.table_rules import TableRules
@@ -58,7 +59,7 @@ def read_pieces(
     kind, compressed = file_type(path)
     if not path.is_file():  # for example a pipe, which cannot be read twice
         raise PiecewiseError
-    done = 0
+    done = place = 0
     try:
         layout = None
         if kind in TEXT_TYPES:
@@ -70,24 +71,30 @@ def read_pieces(
                 tables = _text(stream, layout, columns, missing)
             elif kind == ".npy":
                 tables = _array(stream, {len(columns), len(rules.names)})
+            elif kind == ".parquet" and not compressed:  # its end has to be read first
+                tables = parquet_pieces(stream, PIECE_CELLS)
+            elif WHOLE_TYPES.get(kind) is parse_arrow and not compressed:
+                tables = arrow_pieces(stream, PIECE_CELLS)
             else:
                 raise PiecewiseError
             for raw in tables:
                 rows = raw.rows
+                if raw.names is not None and len(set(raw.names)) < len(raw.names):
+                    raise PiecewiseError
                 found = fitted({UNSPLIT: raw}, columns, rules, Sink(), missing)
                 if found is None:
                     raise PiecewiseError
                 yield found[UNSPLIT]
                 done += rows
+                place = max(place, min(file.tell(), total))
                 if progress is not None:
-                    progress(f"{done:,} rows, {path.name}", min(file.tell(), total), total)
+                    progress(f"{done:,} rows, {path.name}", place, total)
     except (
-        OSError,
         EOFError,
         zlib.error,
         CompressionError,
         IrregularTextError,
-        UnicodeDecodeError,
+        *ArrowError,
     ) as error:
         raise PiecewiseError from error
 

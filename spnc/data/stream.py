@@ -30,9 +30,9 @@ def stream_table(
 ) -> Iterator[tuple[str, Table]]:
     """Yield the rows of `load_table` in order, in pieces, each with the name of its split.
 
-    A text or NPY file is read as pieces are requested. If there is a problem in the file, the
-    pieces before it are yielded, then all problems are reported and the iteration ends. Other
-    sources are read into memory first, and so are files that cannot be read in pieces.
+    A text, Parquet, Arrow or NPY file is read as pieces are requested. If there is a problem in
+    the file, the pieces before it are yielded, then all problems are reported and the iteration
+    ends. Other sources are read into memory first, and so are files that cannot be read in pieces.
     """
     done = 0
     if source != STANDARD_INPUT and split_scheme(source, Path()) is None:
