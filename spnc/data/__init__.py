@@ -14,7 +14,8 @@
         arrow_files.py   Parquet, Arrow and JSON
         array_files.py   NPY and NPZ
       frames.py        data frames, dicts of columns and arrays from Python
-    raw_table.py     a table as it was read; arrow_columns.py makes its columns of Arrow's
+    raw_table.py     a table as it was read; arrow_columns.py makes its columns of Arrow's, and
+                     narrow_floats.py turns floats of fewer bits into the decimals they stand for
     file_report.py   collects the problems inside one file
     assembly.py      raw tables -> columns and tables:
       matching.py      columns of splits, or of data and a model, by name

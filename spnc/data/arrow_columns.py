@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from spnc.data.narrow_floats import widened
 from spnc.data.raw_table import RawColumn, smallest, text_column
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -33,7 +34,9 @@ def raw_column(values: Any) -> RawColumn:
     if pa.types.is_integer(kind):
         return _plain("numbers", values)
     if pa.types.is_floating(kind):
-        return RawColumn("numbers", _doubles(values.cast(pa.float64())))
+        if kind == pa.float64():
+            return RawColumn("numbers", _doubles(values))
+        return RawColumn("numbers", widened(values.to_numpy()))
     if pa.types.is_decimal(kind):
         return RawColumn("numbers", _doubles(values.cast(pa.float64(), safe=False)))
     if pa.types.is_date(kind):

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
+from spnc.data.narrow_floats import widened
 
 RawKind = Literal["numbers", "booleans", "texts", "dates", "other"]
 Mask = NDArray[np.bool_]
@@ -126,6 +127,8 @@ def number_columns(values: NDArray[Any]) -> list[RawColumn]:
     if values.dtype.kind == "f":
         # A float wider than 64 bits may overflow to infinity, which is reported later (E316).
         with np.errstate(over="ignore"):
+            if values.dtype.itemsize < 8:
+                return [RawColumn("numbers", widened(v)) for v in values.T]
             values = values.astype(np.float64, copy=False)
     return [RawColumn("numbers", smallest(np.ascontiguousarray(v))) for v in values.T]
 
