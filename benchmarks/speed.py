@@ -8,6 +8,7 @@ circuits and the same rows; agreement is checked before anything is timed. The c
 binary datasets and over one of real and categorical columns, `mixed`. A full run writes
 benchmarks/results/speed.json and speed.md, and the tables of docs/benchmarks.md. A run with
 --quick, --no-peers, --no-growth or --datasets only prints them, unless --results names a folder.
+Exits with 1 if spnc itself fails at some work, or disagrees with itself.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -53,12 +55,13 @@ BUSY = 0.5  # load before the run, above which a warning is printed
 DOCS = ROOT / "docs" / "benchmarks.md"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; return 1 if spnc could not do some work, or computed something else."""
     options = parsed(arguments)
     if options.page_only:
         folder = options.results or RESULTS
         write_pages(json.loads((folder / "speed.json").read_text(encoding="utf-8")), folder)
-        return
+        return 0
     # Before anything starts threads that would spin while other systems are measured.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     run = measured(options)
@@ -71,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / "speed.json", json.dumps(run, indent=1) + "\n")
         write_pages(run, folder)
+    own = [record for record in run["records"] if not record["is_peer"]]
+    return 1 if any(record["unable"] or record["differs"] for record in own) else 0
 
 
 def measured(options: argparse.Namespace) -> speed_page.Run:
@@ -209,4 +214,4 @@ def growth_of(found: dict[str, Dataset], quick: bool, steps: Steps) -> list[Curv
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

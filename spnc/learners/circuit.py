@@ -76,7 +76,11 @@ class Circuit(Options):
         return graph if len(sink.diagnostics) == before else None
 
     def fits(self, graph: Graph, columns: Sequence[Column], sink: Sink) -> bool:
-        """Return whether the circuit has exactly the columns of the data; report differences."""
+        """Return whether the circuit has exactly the columns of the data; report differences.
+
+        Its leaves must not be narrower than the resolution that the data has (E209). The columns
+        of the graph become those of the data.
+        """
         own = {c.name: c for c in graph.graph["columns"]}
         data = {c.name: c for c in columns}
         notes = []
@@ -102,4 +106,11 @@ class Circuit(Options):
                 notes=notes,
                 help="a component models exactly the columns of the data",
             )
-        return not notes
+            return False
+        found = tuple(data[c.name] for c in graph.graph["columns"])
+        if found == graph.graph["columns"]:
+            return True
+        graph.graph["columns"] = found
+        before = len(sink.diagnostics)
+        checks.check(graph, sink)
+        return len(sink.diagnostics) == before

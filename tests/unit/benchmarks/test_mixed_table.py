@@ -139,19 +139,11 @@ def test_leaves_that_peers_do_not_have_are_refused() -> None:
         flattened(program, parameters)
 
 
-class Engine(Spnc):
-    """spnc without the checks of a model's values, which have tests of their own."""
-
-    def call(self) -> np.ndarray:
-        batch = self.engine.load(stored(self.rows, self.engine.program.columns))
-        return self.engine.log_likelihood(self.parameters, batch)
-
-
 class InProcess:
     """A system that is asked without a process of its own."""
 
     def __init__(self, told: dict[str, str]) -> None:
-        self.system, self.told = Engine(BACKENDS["numpy"]()), told
+        self.system, self.told = Spnc(BACKENDS["numpy"]()), told
 
     def ask(self, seconds: float, **command: Any) -> dict[str, Any]:
         found = answer(self.system, {**command, "fill": 0.0})
@@ -217,10 +209,48 @@ def test_a_quick_run_measures_the_mixed_table_without_peers(
     monkeypatch.setattr(speed, "compare", measured)
     monkeypatch.setattr(speed, "systems", lambda *_: [own, peer])
     monkeypatch.setattr(speed, "QUICK_MIXED_ROWS", 300)
-    speed.main(["--quick", "--datasets", "mixed"])
+    assert speed.main(["--quick", "--datasets", "mixed"]) == 0
     ((task, names),) = asked
     assert (task.data, task.circuit, len(task.rows)) == ("mixed", "tree", 300)
     assert names == ["spnc"]
     assert "mixed  tree" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         speed.main(["--datasets", "mixd"])
+
+
+@pytest.mark.parametrize("problem", [{"unable": {"em": "E1"}}, {"differs": {"call": "other"}}])
+@pytest.mark.parametrize("is_peer", [False, True])
+def test_a_run_in_which_spnc_fails_exits_with_1(
+    monkeypatch: pytest.MonkeyPatch, problem: dict[str, Any], is_peer: bool
+) -> None:
+    def measured(task: Task, contenders: Any, *_: Any) -> list[Result]:
+        return [
+            Result(c, task, **(problem if c.name == "failing" else {}))  # type: ignore[arg-type]
+            for c in contenders
+        ]
+
+    systems = [Contender("spnc", "1", ()), Contender("failing", "1", (), is_peer=is_peer)]
+    monkeypatch.setattr(speed, "compare", measured)
+    monkeypatch.setattr(speed, "systems", lambda *_: systems)
+    monkeypatch.setattr(speed, "MIXED_ROWS", 300)
+    assert speed.main(["--datasets", "mixed", "--no-growth"]) == (0 if is_peer else 1)
+
+
+def test_a_call_that_reads_real_columns_otherwise_than_training_is_noted(
+    dataset: Dataset, flat: Flat
+) -> None:
+    class Rounding(Spnc):
+        """Its call gets whole numbers, as if real columns were codes."""
+
+        def build(self, circuit: Any, rows: np.ndarray) -> dict[str, Any]:
+            found = super().build(circuit, rows)
+            self.rows = np.rint(rows)
+            return found
+
+    systems = {"spnc": InProcess({})}
+    systems["spnc"].system = Rounding(BACKENDS["numpy"]())
+    task = Task("mixed", "tree", flat, dataset.train.values, checked_rows=200)
+    (result,) = compare(
+        task, [Contender("spnc", "1", ())], 1, 1.0, Steps(quiet=True), lambda c: systems[c.name]
+    )
+    assert "mean log-likelihood of a call" in result.differs["call"]
