@@ -19,7 +19,7 @@ from spnc.backends.planning.program_index import LeafGroup
 from spnc.common.arrays import Floats, Ints
 from spnc.program.program import Parameters
 
-# Values of a strip, and rows at most: measured on `benchmarks.common.mixed_circuits`.
+# Values of a strip, and rows at most: measured on trees over ten real and ten categorical columns.
 STRIP_ENTRIES = 1 << 19
 MOST_STRIP_ROWS = 1 << 12
 
