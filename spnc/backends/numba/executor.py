@@ -156,10 +156,10 @@ class LayoutExecutor:
         """Make one pass over the blocks first … last-1 of a wave that starts at block `base`."""
         layout, memory, wide = self.layout, self.memory, self.memory.wide
         rows = memory.rows_of(first, last)
-        least = wide.fill(worker, rows) if wide.groups else 0.0
+        low = wide.fill(worker, rows)
 
         def compute() -> None:
-            memory.flags[first:last] = kernels.LOW if least < LOG_FLOOR else 0
+            memory.flags[first:last] = kernels.LOW if low else 0
             kernels.rows_pass(
                 first, last, memory.width, layout.row_nodes, self.row_dense, memory.places,
                 layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.rows_alive,
@@ -178,8 +178,7 @@ class LayoutExecutor:
             memory.skipped[rows] = np.isnan(judged)
             compute()
             found[rows] = judged
-        if wide.groups:
-            wide.collect(worker, rows)
+        wide.collect(worker, rows)
 
     # -- rows beyond the range of doubles ------------------------------------------------------
 
@@ -272,7 +271,8 @@ class LayoutExecutor:
             kernels.add_counts(parts[: end - base], layout.row_nodes.children.slots, counts)
             kernels.add_counts(dense_parts[: end - base], layout.row_dense.slots, counts)
             self._feed(memory.rows_of(base, end))
-            memory.wide.add(tables)
+            memory.wide.add()
+        memory.wide.add_to(tables)
 
     def _feed(self, rows: slice) -> None:
         """Add a wave's flows to the cells."""
