@@ -156,7 +156,7 @@ class LayoutExecutor:
         """Make one pass over the blocks first … last-1 of a wave that starts at block `base`."""
         layout, memory, wide = self.layout, self.memory, self.memory.wide
         rows = memory.rows_of(first, last)
-        low = wide.fill(worker, rows)
+        low = bool(wide.groups) and wide.fill(worker, rows)
 
         def compute() -> None:
             memory.flags[first:last] = kernels.LOW if low else 0
@@ -178,7 +178,8 @@ class LayoutExecutor:
             memory.skipped[rows] = np.isnan(judged)
             compute()
             found[rows] = judged
-        wide.collect(worker, rows)
+        if wide.groups:
+            wide.collect(worker, rows)
 
     # -- rows beyond the range of doubles ------------------------------------------------------
 
