@@ -1,13 +1,14 @@
-"""Train every spec and compare the model bytes with a record.
+"""Train every spec and compare the model's bits with a record.
 
     python -m benchmarks.digests --record     # before a refactoring
     python -m benchmarks.digests              # after it: exit code 1 if any model has changed
 
-A model file depends on spec, data, seed and the versions of spnc, NumPy and scikit-learn, and on
-nothing else. The record is valid for one set of versions and one kind of processor: take a new one
-at the commit before the change. All specs take about an hour and a half on two cores
-(`--only 'specs/*.yaml'` takes minutes). An interrupted record continues where it stopped; an
-interrupted comparison starts again.
+A digest covers the circuit and its parameters, to the last bit, but neither the text of the recipe
+nor the format of the file. It depends on spec, data, seed and the versions of spnc, NumPy and
+scikit-learn, and on nothing else. The record is valid for one set of versions and one kind of
+processor: take a new one at the commit before the change. All specs take about an hour and a half
+on two cores (`--only 'specs/*.yaml'` takes minutes). An interrupted record continues where it
+stopped; an interrupted comparison starts again.
 
 Each spec has two notations. Only the YAML one is trained: the tests show that both give the same
 recipe.
@@ -30,7 +31,6 @@ from pathlib import Path, PurePath
 from benchmarks.common.trainings import RESULTS, ROOT
 from spnc import load
 from spnc.common.atomic import write_text
-from spnc.program.model_file import FORMAT
 from spnc.runs.lock import versions
 
 RECORD = RESULTS / "digests.json"
@@ -51,34 +51,29 @@ def digest(spec: str) -> tuple[str, float]:
             [*command, *backend], cwd=ROOT, env=os.environ, capture_output=True, text=True
         )
         if done.returncode == 0:
-            found = hashlib.sha256(as_version_1(out / "model.spnc")).hexdigest()
+            found = digest_of_file(out / "model.spnc")
         else:
             found = f"exit {done.returncode}: {done.stderr.strip()[:200]}"
     return found, time.monotonic() - began
 
 
-def as_version_1(path: Path) -> bytes:
-    """Return a model file in the form of version 1, so that the record outlives the format.
-
-    Columns that version 1 could not hold are written as they are.
-    """
+def digest_of_file(path: Path) -> str:
+    """Return the SHA-256 of the circuit and the parameters in a model file."""
     from safetensors import safe_open
-    from safetensors.numpy import save
 
-    with safe_open(str(path), framework="numpy") as file:
-        about = json.loads((file.metadata() or {})[FORMAT])
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    del about["sha256"]
     program = load(path).program
-    about |= {
-        "version": 1,
-        "columns": [
-            [c.name, c.kind, c.states] if set(plain) <= {"name", "kind", "states"} else plain
-            for c, plain in zip(program.columns, about["columns"], strict=True)
-        ],
-        "leaves": [[t.distribution, t.states, t.first] for t in program.leaves],
-    }
-    return save(tensors, metadata={FORMAT: json.dumps(about, sort_keys=True)})
+    about = [
+        [(column.name, column.kind, column.states) for column in program.columns],
+        [(leaf.distribution, leaf.first) for leaf in program.leaves],
+        program.root,
+    ]
+    found = hashlib.sha256(json.dumps(about).encode())
+    with safe_open(str(path), framework="numpy") as file:
+        for name in sorted(file.keys()):
+            tensor = file.get_tensor(name)
+            found.update(f"{name} {tensor.dtype} {tensor.shape}".encode())
+            found.update(tensor.tobytes())
+    return found.hexdigest()
 
 
 def main(arguments: Sequence[str] | None = None, digest_of: Digest = digest) -> int:
@@ -143,7 +138,7 @@ def _compare(
             is_same = found == recorded[spec]
             changed += not is_same
             _say("same" if is_same else "CHANGED", spec, found, seconds)
-    print(f"{len(known) - changed} of {len(known)} specs give the recorded model bytes")
+    print(f"{len(known) - changed} of {len(known)} specs give the recorded bits")
     return 1 if changed else 0
 
 

@@ -90,7 +90,7 @@ def _distinct(raw: RawColumn) -> tuple[list[Any], NDArray[Any]]:
         return raw.text_list(), raw.cells
     cells = raw.cells
     if cells.dtype.kind == "f":
-        cells = np.where(raw.absent, 0.0, cells)
+        cells = _whole(np.where(raw.absent, 0.0, cells))
     elif raw.missing is not None:
         cells = np.where(raw.missing, cells[np.argmin(raw.missing)], cells)
     if cells.dtype.kind != "f":
@@ -103,6 +103,15 @@ def _distinct(raw: RawColumn) -> tuple[list[Any], NDArray[Any]]:
     if raw.kind == "dates":
         return [iso_text(v) for v in distinct.tolist()], position
     return distinct.tolist(), position
+
+
+def _whole(cells: Floats) -> NDArray[Any]:
+    """Return cells as small integers if that is what they all are."""
+    if float(np.abs(cells).max(initial=0.0)) < TABLE_RANGE:
+        integers = cells.astype(np.int32)
+        if (integers == cells).all():
+            return integers
+    return cells
 
 
 def _code_of(value: Any, known: dict[Label, int]) -> int:

@@ -17,6 +17,8 @@ from spnc.leaves.point import Point
 
 LEAST_SHARE = 0.02  # of the rows; rarer values do not repay a node of a circuit
 LEAST_RATIO = 4.0  # to its neighbours; below, a smooth leaf comes close (a geometric one has 3)
+# The probability that chance alone gives any value of a column as many rows as an atom.
+LEVEL = 0.01
 NEIGHBOURS = 0.1  # share of the other rows that shows how dense the surroundings are
 MOST = 3  # atoms of a column; with more, a histogram or categories describe it better
 
@@ -32,9 +34,13 @@ def find_atoms(column: Column, values: Floats, weights: Floats) -> list[Atom]:
     """Return the values of a weighted column that deserve a point mass, the heaviest first.
 
     A value deserves it if its share of the rows is at least `LEAST_SHARE`, and `LEAST_RATIO` times
-    what the density of its surroundings lets expect for one resolution. Missing values are left
-    out. A column of one single value has no atom: it has no other rows.
+    what the density of its surroundings lets expect for one resolution, and if that is not chance:
+    the number of rows of a value is Poisson-distributed, and the largest of many such numbers is
+    often far above the usual one. Missing values are left out. A column of one single value has no
+    atom: it has no other rows.
     """
+    from scipy.special import gammainc
+
     known = ~np.isnan(values) & (weights > 0.0)
     own, where = np.unique(values[known], return_inverse=True)
     mass: Floats = np.bincount(where, weights[known], minlength=len(own)).astype(float)
@@ -45,7 +51,8 @@ def find_atoms(column: Column, values: Floats, weights: Floats) -> list[Atom]:
     found = []
     for i in np.flatnonzero(mass >= LEAST_SHARE * total).tolist():
         usual = _surroundings(own, mass, i, unit)
-        if mass[i] >= LEAST_RATIO * usual:
+        chance = len(own) * gammainc(mass[i], usual)  # of as many rows or more, for some value
+        if mass[i] >= LEAST_RATIO * usual and chance <= LEVEL:
             found.append(Atom(float(own[i]), float((mass[i] - usual) / total)))
     return sorted(found, key=lambda atom: (-atom.share, atom.value))[:MOST]
 

@@ -58,7 +58,9 @@ class NumbaBackend(Options):
         from spnc.backends.numba.first_use import compile_kernels
 
         label = "compiling, only once on this machine: kernel"
-        compile_kernels(has_dense_blocks(program), lambda done: progress(label, done, None))
+        numbers = any(not leaf.kind.is_finite for leaf in program.leaves)
+        dense = has_dense_blocks(program)
+        compile_kernels(dense, numbers, lambda done: progress(label, done, None))
 
     def open(self, program: Program) -> CpuEngine:
         """Return an engine for the program."""

@@ -156,10 +156,10 @@ class LayoutExecutor:
         """Make one pass over the blocks first … last-1 of a wave that starts at block `base`."""
         layout, memory, wide = self.layout, self.memory, self.memory.wide
         rows = memory.rows_of(first, last)
-        least = wide.fill(worker, rows) if wide.groups else 0.0
+        low = bool(wide.groups) and wide.fill(worker, rows)
 
         def compute() -> None:
-            memory.flags[first:last] = kernels.LOW if least < LOG_FLOOR else 0
+            memory.flags[first:last] = kernels.LOW if low else 0
             kernels.rows_pass(
                 first, last, memory.width, layout.row_nodes, self.row_dense, memory.places,
                 layout.cells.offsets, self.weights, self.row_matrices, layout.maps, self.rows_alive,
@@ -272,7 +272,8 @@ class LayoutExecutor:
             kernels.add_counts(parts[: end - base], layout.row_nodes.children.slots, counts)
             kernels.add_counts(dense_parts[: end - base], layout.row_dense.slots, counts)
             self._feed(memory.rows_of(base, end))
-            memory.wide.add(tables)
+            memory.wide.add()
+        memory.wide.add_to(tables)
 
     def _feed(self, rows: slice) -> None:
         """Add a wave's flows to the cells."""

@@ -10,23 +10,30 @@ from numba.core import event
 
 from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.numba.kernels import LOW, add_by_code
+from spnc.backends.numba.normal_kernels import normal_ratios, normal_sums, raise_to_largest
 from spnc.backends.planning.compiling import CompileCounter
 from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.projections import pack
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
 from spnc.leaves.leaf_columns import LeafColumns
+from spnc.leaves.normal import Parabolas
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 
 COLUMNS = 3
 FEW, MANY = 2, 16  # states of a latent variable: too few for dense blocks, and enough for them
 
 
-def compile_kernels(dense: bool, report: Callable[[int], None]) -> None:
-    """Compile all kernels or read them from disk; `report` gets the number compiled so far."""
+def compile_kernels(dense: bool, numbers: bool, report: Callable[[int], None]) -> None:
+    """Compile kernels or read them from disk; `report` gets the number compiled so far.
+
+    Those for dense blocks and for columns of numbers are compiled only if asked for.
+    """
     with event.install_listener("numba:compile", CompileCounter(report)):
         for states in (FEW, MANY) if dense else (FEW,):
             _use(states)
+        if numbers:
+            _use_numbers()
 
 
 @cache
@@ -47,8 +54,17 @@ def _use(states: int) -> None:
             batch.executor.cells_upper_bound()
     every = np.arange(COLUMNS)
     own = encode(engine.index, Table(values)).codes
-    add_by_code(0, len(values), own, every, np.zeros(2 * COLUMNS), np.zeros(len(values)))
     pack(own, np.full(COLUMNS, 3), np.arange(COLUMNS + 1), every, codes.astype(np.uint32), 4)
+
+
+@cache
+def _use_numbers() -> None:
+    """Compute and sum one leaf over one row."""
+    codes, cell, leaf = np.zeros((1, 1), dtype=np.uint16), np.zeros(1), np.zeros((1, 1))
+    add_by_code(0, 1, codes, np.zeros(1, dtype=np.int64), cell, np.zeros(1))
+    normal_ratios(cell, 0.0, codes[0], cell, Parabolas.of(np.ones((1, 2))), leaf)
+    normal_sums(cell, 0.0, 1.0, leaf, np.empty((1, 3)))
+    raise_to_largest(leaf, cell)
 
 
 def _circuit(states: int) -> tuple[Program, Parameters]:

@@ -9,6 +9,7 @@ from numba import njit
 from numba.core import event
 
 FAST = {"reassoc", "contract", "nsz"}
+EXACT = {"contract"}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -18,10 +19,19 @@ def kernel(function: F) -> F:
     The compiler may reorder sums and fuse multiply-adds, but does so alike on every run. Infinities
     and NaN keep their meaning.
     """
+    return _compiled(function, FAST)
+
+
+def exact_kernel(function: F) -> F:
+    """Compile a kernel whose sums must be taken as they are written: it cancels rounding errors."""
+    return _compiled(function, EXACT)
+
+
+def _compiled(function: F, fastmath: set[str]) -> F:
     try:
-        compiled = njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")(function)
+        compiled = njit(cache=True, nogil=True, fastmath=fastmath, error_model="numpy")(function)
     except RuntimeError:  # no folder for the cache can be written to
-        compiled = njit(nogil=True, fastmath=FAST, error_model="numpy")(function)
+        compiled = njit(nogil=True, fastmath=fastmath, error_model="numpy")(function)
     else:
         _tolerate_unreadable_index(compiled)
     return cast("F", compiled)

@@ -8,7 +8,7 @@ import numpy as np
 
 from spnc.backends.planning.program_index import LeafGroup, ProgramIndex
 from spnc.common.arrays import Floats, Ints
-from spnc.leaves.finite import as_finite
+from spnc.leaves.finite import FiniteLeaf, as_finite
 from spnc.program.program import LeafTable, Parameters
 
 STRIP_ENTRIES = 1 << 16  # values of numeric leaves computed at once: temporary arrays stay cached
@@ -28,7 +28,7 @@ class LeafList:
 
     def __init__(self, index: ProgramIndex, codebooks: Mapping[int, Floats]) -> None:
         self.starts = np.zeros(len(index.leaf_columns), dtype=np.int64)  # by leaf
-        self.tables: list[tuple[int, LeafTable, slice]] = []  # of finite leaves
+        self.tables: list[tuple[int, LeafTable, type[FiniteLeaf], slice]] = []  # finite ones
         self.groups: list[tuple[LeafGroup, Floats, slice]] = []
         self.finite = 0  # the number of entries of finite leaves
         for number, leaf in enumerate(index.program.leaves):
@@ -36,7 +36,8 @@ class LeafList:
                 width, start = leaf.states + 1, self.finite
                 self.starts[leaf.first : leaf.last] = start + width * np.arange(len(leaf))
                 self.finite += width * len(leaf)
-                self.tables.append((number, leaf, slice(start, self.finite)))
+                own = slice(start, self.finite)
+                self.tables.append((number, leaf, as_finite(leaf.kind), own))
         self.count = self.finite
         for group in index.leaf_groups:
             book = codebooks.get(group.column)
@@ -50,9 +51,8 @@ class LeafList:
     def _with_probabilities(self, parameters: Parameters) -> Floats:
         """Return a list with the probabilities of finite leaves; 1 for missing values."""
         flat = np.ones(self.count)
-        for number, leaf, entries in self.tables:
+        for number, leaf, kind, entries in self.tables:
             own = flat[entries].reshape(len(leaf), -1)
-            kind = as_finite(leaf.kind)
             own[:, :-1] = kind.probabilities(parameters.tables[number], leaf.states)
         return flat
 
@@ -84,7 +84,7 @@ class LeafList:
 
     def largest(self, values: Floats, starts: Ints, found: Floats) -> None:
         """Raise found[starts[column] + code] to the largest value of any leaf there."""
-        for _, leaf, entries in self.tables:
+        for _, leaf, _, entries in self.tables:
             places = starts[leaf.variables][:, None] + np.arange(leaf.states + 1)
             np.maximum.at(found, places, values[entries].reshape(len(leaf), -1))
         for group, book, entries in self.groups:
@@ -95,7 +95,7 @@ class LeafList:
 
     def add_finite(self, flows: Floats, tables: Sequence[Floats]) -> None:
         """Add the flows of finite leaves to their tables of statistics."""
-        for number, leaf, entries in self.tables:
+        for number, leaf, _, entries in self.tables:
             total = tables[number]
             total += flows[entries].reshape(len(leaf), -1)[:, :-1]
 

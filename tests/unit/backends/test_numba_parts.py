@@ -185,8 +185,9 @@ def test_an_empty_table_has_no_score_and_no_counts() -> None:
 def test_kernels_that_are_compiled_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[str, int, int | None]] = []
 
-    def compiling(dense: bool, report: Callable[[int], None]) -> None:
+    def compiling(dense: bool, numbers: bool, report: Callable[[int], None]) -> None:
         assert not dense
+        assert not numbers
         listener = CompileCounter(report)
         for module in (
             "spnc.backends.numba.kernels",
@@ -208,7 +209,7 @@ def test_kernels_that_are_compiled_are_shown(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_second_use_compiles_nothing() -> None:
     """What the first use leaves out would be compiled in the midst of a training."""
     compiled: list[int] = []
-    first_use.compile_kernels(True, lambda _: None)
+    first_use.compile_kernels(True, True, lambda _: None)
     rng = np.random.default_rng(0)
     with event.install_listener("numba:compile", CompileCounter(compiled.append)):
         for graph in (

@@ -126,6 +126,16 @@ def test_rounded_values_are_no_atoms(seed: int) -> None:
         assert find_atoms(column_of(values, resolution, kind), values, np.ones(2000)) == []
 
 
+def test_values_that_repeat_by_chance_are_no_atoms() -> None:
+    """Of 300 values, some occur three times among 150 rows; a point there would be a free spike."""
+    rng = np.random.default_rng(7)
+    tables = [np.round(rng.uniform(30.0, 60.0, 150), 1) for _ in range(200)]
+    most = [np.unique(own, return_counts=True)[1].max() for own in tables]
+    assert np.mean(np.array(most) >= 3) > 0.9
+    found = [find_atoms(column_of(own, 0.1), own, np.ones(150)) for own in tables]
+    assert sum(len(atoms) > 0 for atoms in found) <= 10  # of 200
+
+
 def test_a_column_of_one_value_or_none_has_no_atom() -> None:
     column = column_of(np.array([1.0, 2.0]))
     assert find_atoms(column, np.array([1.0, 1.0, np.nan]), np.ones(3)) == []

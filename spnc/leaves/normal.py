@@ -1,0 +1,134 @@
+"""`NormalLeaf`: leaves that are normal on some scale, as the values or their logarithms.
+
+Both have the same loops over values: their log density is a parabola in the position of the value
+on that scale, and the sums of the position and of its square are all that training has to know.
+Engines compute such leaves with compiled code.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from spnc.common.arrays import Floats
+from spnc.leaves.leaf_columns import LeafColumns
+from spnc.leaves.numeric import NumericLeaf
+
+_LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
+_LARGEST = np.finfo(np.float64).max
+
+
+class Parabolas(NamedTuple):
+    """Log densities on the scale: height - (rate · (position - centre))² / 2, by leaf."""
+
+    centre: Floats
+    rate: Floats
+    height: Floats
+
+    @staticmethod
+    def of(table: Floats) -> Parabolas:
+        """Return the parabolas of leaves with these means and standard deviations."""
+        sd = table[:, 1]
+        with np.errstate(over="ignore"):
+            rate = np.minimum(1.0 / sd, _LARGEST)
+        return Parabolas(np.ascontiguousarray(table[:, 0]), rate, -np.log(sd) - _LOG_ROOT)
+
+
+class NormalLeaf(NumericLeaf):
+    """A leaf with a mean and a standard deviation on some scale.
+
+    A subclass says where values are on the scale, and adds the questions and `best`.
+    """
+
+    __slots__ = ()
+
+    feature_count: ClassVar[int] = 2
+    # The log derivative of the position with respect to the value, as a multiple of the position.
+    log_slope: ClassVar[float] = 0.0
+
+    @staticmethod
+    @abstractmethod
+    def positions(values: Floats) -> Floats:
+        """Return where values are: NaN for a missing one, -inf for one that is impossible."""
+
+    @staticmethod
+    @abstractmethod
+    def origin(columns: LeafColumns) -> Floats:
+        """Return the mean position of each column."""
+
+    @staticmethod
+    @abstractmethod
+    def unit(columns: LeafColumns) -> Floats:
+        """Return the unit in which positions are summed, above zero: the standard deviation."""
+
+    @staticmethod
+    def is_valid(table: Floats, columns: LeafColumns) -> bool:
+        """Whether all numbers are finite and all standard deviations positive."""
+        del columns
+        finite = table.shape[1] == 2 and bool(np.isfinite(table).all())
+        return finite and bool((table[:, 1] > 0).all())
+
+    @classmethod
+    def log_density(cls, table: Floats, values: Floats) -> Floats:
+        """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        mean, sd = table[:, :1], table[:, 1:]
+        positions = cls.positions(values)
+        with np.errstate(over="ignore"):
+            found: Floats = positions - mean
+            found /= sd
+            np.square(found, out=found)
+        found *= -0.5
+        found -= np.log(sd) + _LOG_ROOT
+        if cls.log_slope:
+            np.add(found, cls.log_slope * positions, out=found, where=np.isfinite(positions))
+        np.copyto(found, 0.0, where=np.isnan(positions))
+        return found
+
+    @classmethod
+    def features(cls, values: Floats, columns: LeafColumns) -> list[Floats]:
+        """The distance from the column's mean position in standard deviations, and its square."""
+        z = (cls.positions(values) - cls.origin(columns)[:, None]) / cls.unit(columns)[:, None]
+        possible = np.isfinite(z)
+        np.copyto(z, 0.0, where=~possible)
+        return [possible.astype(np.float64), z, z * z]
+
+    @classmethod
+    def average(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """The features' averages over the column: 0 and, unless it is constant, 1."""
+        del table
+        spread = (cls.spread(columns) / cls.unit(columns)) ** 2
+        return np.stack([np.zeros_like(spread), spread], axis=1)
+
+    @staticmethod
+    @abstractmethod
+    def spread(columns: LeafColumns) -> Floats:
+        """Return the standard deviation of the positions of each column; it may be zero."""
+
+    @classmethod
+    def expected_log_density(cls, table: Floats, averages: Floats, columns: LeafColumns) -> Floats:
+        """Return the average log density by leaf, without terms that the table has no part in."""
+        unit = cls.unit(columns)
+        mean, sd = (table[:, 0] - cls.origin(columns)) / unit, table[:, 1] / unit
+        square = averages[:, 1] - 2.0 * mean * averages[:, 0] + mean**2
+        found: Floats = -np.log(table[:, 1]) - 0.5 * square / sd**2
+        return found
+
+    @classmethod
+    def cdf(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
+        """Return the probability of at most the value."""
+        from scipy.special import ndtr
+
+        del columns
+        found: Floats = ndtr((cls.positions(values) - table[:, :1]) / table[:, 1:])
+        return found
+
+    @classmethod
+    def above(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
+        """Return the probability of more than the value."""
+        from scipy.special import ndtr
+
+        del columns
+        found: Floats = ndtr((table[:, :1] - cls.positions(values)) / table[:, 1:])
+        return found
