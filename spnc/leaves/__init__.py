@@ -49,14 +49,6 @@ class Distribution(Protocol):
         """Return the parameters of a leaf that knows nothing but the column itself."""
         ...
 
-    @classmethod
-    def start(cls, column: Column, values: Floats, weights: Floats) -> tuple[float, ...]:
-        """Return the parameters from which leaves over a column with these values are fitted.
-
-        `values[row]` are those of all training rows, NaN where missing.
-        """
-        ...
-
     @staticmethod
     def free_parameters(width: int) -> int:
         """Return how many independent numbers training can choose in a row of this width."""

@@ -7,12 +7,12 @@ in `from_probabilities` the way back. Counting, estimation and questions follow 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.columns import Column, ColumnKind
+from spnc.data.columns import ColumnKind
 from spnc.leaves import Distribution, smoothing
 from spnc.leaves.leaf_columns import LeafColumns
 
@@ -50,14 +50,6 @@ class FiniteLeaf(ABC):
 
         A distribution with nothing to learn returns `table`, the current one.
         """
-
-    @classmethod
-    def start(cls, column: Column, values: Floats, weights: Floats) -> tuple[float, ...]:
-        """The default: states are known without the values."""
-        del values, weights
-        leaf: Any = cls
-        found: tuple[float, ...] = leaf.default(column)
-        return found
 
     @staticmethod
     def statistic_count(width: int, states: int) -> int:

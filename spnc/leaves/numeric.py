@@ -15,18 +15,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind, Scale
+from spnc.leaves import Distribution
 from spnc.leaves.leaf_columns import LeafColumns
 
 # The height of a normal density times its standard deviation, 1/sqrt(2 pi): a normal density with
 # a standard deviation of this many resolutions has a height of one per resolution.
 NORMAL_HEIGHT = float(1.0 / np.sqrt(2.0 * np.pi))
 WIDTH_TOLERANCE = 1e-9  # how much narrower than allowed a leaf that was written down may be
+
+
+def as_numeric(kind: type[Distribution]) -> type[NumericLeaf]:
+    """Return a distribution that is known not to be finite, as what it is."""
+    assert not kind.is_finite
+    return cast("type[NumericLeaf]", kind)
 
 
 class NumericLeaf(ABC):
@@ -60,7 +67,11 @@ class NumericLeaf(ABC):
 
     @classmethod
     def start(cls, column: Column, values: Floats, weights: Floats) -> tuple[float, ...]:
-        """The default: what is learned of a column does not depend on where fitting begins."""
+        """Return the parameters from which leaves over a column with these values are fitted.
+
+        `values[row]` are those of all training rows, NaN where missing. By default, these are the
+        parameters of `default`: what is learned does not depend on where fitting begins.
+        """
         del values, weights
         leaf: Any = cls
         found: tuple[float, ...] = leaf.default(column)

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import typing
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from spnc.common.wording import with_article
-from spnc.data.columns import Label
-from spnc.diagnostics import InputError, Sink, Span, did_you_mean, nearest
+from spnc.diagnostics import InputError, Sink, Span, did_you_mean
 from spnc.registry import Field, Options, Registry, Rule, fields_of, optional_type
 from spnc.spec.override import from_command_line
-from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe, short
+from spnc.spec.single_values import FAILED, single_value, wrong_type
+from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, short
 
 O = TypeVar("O", bound=Options)  # noqa: E741
 
 
-class _Failed:
-    """Marks a value that was reported as wrong."""
-
-
-FAILED: Final = _Failed()
 _NONE_WORDS = ("none", "null", "~", "")
 
 
@@ -48,7 +42,7 @@ def bind(cls: type[O], tree: Tree, at: Span, sink: Sink, hidden: str = "") -> O 
         first = next((name for name, f in fields.items() if f.required), next(iter(fields)))
         value = short(tree.text) if isinstance(tree, Scalar) and tree.text else "…"
         help = f"write options as `key: value`, such as `{first}: {value}`"
-        _wrong_type("options with their values", tree, sink, help)
+        wrong_type("options with their values", tree, sink, help)
         return None
     return _Binder(cls, tree, at, sink, hidden=hidden).bind()
 
@@ -72,6 +66,22 @@ def _spelt_out(cls: type[Options], tree: Tree, at: Span, sink: Sink) -> Tree | N
     return Mapping((*given, *(Entry(n, at, single) for n in others)), tree.span)
 
 
+def _report_repeated_keys(tree: Mapping, sink: Sink) -> bool:
+    """Report keys that a mapping has twice (E103); return whether there are any."""
+    first: dict[str, Entry] = {}
+    for entry in tree.entries:
+        if entry.key in first:
+            sink.error(
+                "E103",
+                f"`{entry.key}` is given twice",
+                entry.key_span,
+                notes=[f"first given at {first[entry.key].key_span}"],
+                help="keep one of them",
+            )
+        first.setdefault(entry.key, entry)
+    return len(first) < len(tree.entries)
+
+
 class _Binder(typing.Generic[O]):
     """Binds one mapping; `beside` has options that may stand next to its own, for suggestions."""
 
@@ -90,7 +100,7 @@ class _Binder(typing.Generic[O]):
         self.failed = False
 
     def bind(self) -> O | None:
-        self._report_repeated_keys()
+        self.failed = _report_repeated_keys(self.tree, self.sink)
         values: dict[str, Any] = {}
         spans: dict[str, Span] = {"": self.at}
         for field in self.fields.values():
@@ -119,20 +129,6 @@ class _Binder(typing.Generic[O]):
             where = made.span_of(conflict.field)
             self.sink.error("E111", conflict.message, where, help=conflict.help)
         return made if not conflicts else None
-
-    def _report_repeated_keys(self) -> None:
-        first: dict[str, Entry] = {}
-        for entry in self.tree.entries:
-            if entry.key in first:
-                self.failed = True
-                self.sink.error(
-                    "E103",
-                    f"`{entry.key}` is given twice",
-                    entry.key_span,
-                    notes=[f"first given at {first[entry.key].key_span}"],
-                    help="keep one of them",
-                )
-            first.setdefault(entry.key, entry)
 
     def _other_entries(self) -> list[Entry]:
         """Entries that are none of the class's own options."""
@@ -196,18 +192,8 @@ def _convert_keyed(cls: type[Options], key: str, tree: Tree, sink: Sink) -> Any:
     if not isinstance(tree, Mapping):
         if isinstance(tree, Sequence) and not tree.items:
             return ()
-        return _wrong_type("a mapping", tree, sink, f"write `{key}: …` for each")
-    first: dict[str, Entry] = {}
-    for entry in tree.entries:
-        if entry.key in first:
-            sink.error(
-                "E103",
-                f"`{entry.key}` is given twice",
-                entry.key_span,
-                notes=[f"first given at {first[entry.key].key_span}"],
-                help="keep one of them",
-            )
-        first.setdefault(entry.key, entry)
+        return wrong_type("a mapping", tree, sink, f"write `{key}: …` for each")
+    repeated = _report_repeated_keys(tree, sink)
     made = []
     for entry in tree.entries:
         name = Entry(key, entry.key_span, Scalar(entry.key, entry.key, entry.key_span, quoted=True))
@@ -217,7 +203,7 @@ def _convert_keyed(cls: type[Options], key: str, tree: Tree, sink: Sink) -> Any:
         elif isinstance(value, Mapping):
             value = replace(value, entries=(name, *value.entries))
         made.append(bind(cls, value, entry.key_span, sink, hidden=key))
-    return FAILED if None in made or len(first) < len(made) else tuple(made)
+    return FAILED if repeated or None in made else tuple(made)
 
 
 def _bind_choice(
@@ -242,9 +228,9 @@ def _bind_choice(
         if named is not None and isinstance(named.value, Scalar):
             name = named.value
         elif named is not None:
-            return _wrong_type(f"the name of {with_article(registry.kind)}", named.value, sink)
+            return wrong_type(f"the name of {with_article(registry.kind)}", named.value, sink)
     else:
-        return _wrong_type(with_article(registry.kind), tree, sink)
+        return wrong_type(with_article(registry.kind), tree, sink)
     if name is None:
         beside = (registry.key, *beside)  # which may be what a misspelt key was meant to be
     if name is None and default is None:
@@ -287,54 +273,7 @@ def _convert(kind: Any, rule: Rule, tree: Tree, at: Span, sink: Sink) -> Any:
         place = tree.entries[0].key_span
         sink.error("E113", f"`{tree.head.text}` is a plain value, without options", place)
         return FAILED
-    if not isinstance(tree, Scalar):
-        return _wrong_type(_expected(kind), tree, sink)
-    if kind == Label:
-        # YAML reads `yes` and `no` as truth values; as labels they are words.
-        word = isinstance(tree.value, bool) and tree.text.lower() not in ("true", "false")
-        return tree.text if tree.quoted or word or tree.value is None else tree.value
-    if origin is typing.Literal:
-        known = typing.get_args(kind)
-        text = tree.text
-        if isinstance(tree.value, bool) and "yes" in known:
-            text = "yes" if tree.value else "no"  # YAML reads these words as truth values
-        if text in known:
-            return text
-        sink.error(
-            "E108",
-            f"`{tree.text}` is not one of {', '.join(known)}",
-            tree.span,
-            help=f"did you mean `{near}`?" if (near := nearest(tree.text, known)) else None,
-        )
-        return FAILED
-    value = tree.value
-    if kind is str:
-        if value is None or len(tree.text.splitlines()) > 1:
-            return _wrong_type("a text in one line", tree, sink)
-        return tree.text
-    if kind is bool:
-        return value if isinstance(value, bool) else _wrong_type("true or false", tree, sink)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return _wrong_type(_expected(kind), tree, sink)
-    if kind is int:
-        if isinstance(value, float) and not value.is_integer():
-            return _wrong_type("a whole number", tree, sink)
-        value = int(value)
-    else:
-        value = _float(value)
-    wanted = rule.violation(value) if math.isfinite(_float(value)) else "a finite number"
-    if wanted is not None:
-        number = short(tree.text)
-        sink.error("E107", f"{number} is out of range: it has to be {wanted}", tree.span)
-        return FAILED
-    return value
-
-
-def _float(value: int | float) -> float:
-    try:
-        return float(value)
-    except OverflowError:  # a whole number of more than 300 digits
-        return math.inf if value > 0 else -math.inf
+    return single_value(kind, rule, tree, sink)
 
 
 def _convert_tuple(kinds: tuple[Any, ...], rule: Rule, tree: Tree, sink: Sink) -> Any:
@@ -342,7 +281,7 @@ def _convert_tuple(kinds: tuple[Any, ...], rule: Rule, tree: Tree, sink: Sink) -
         tree = Sequence((tree,), tree.span)  # a list of one
     if not isinstance(tree, Sequence):
         help = "begin each entry with `- `" if isinstance(tree, Mapping) else None
-        return _wrong_type("a list", tree, sink, help)
+        return wrong_type("a list", tree, sink, help)
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         kinds = (kinds[0],) * len(tree.items)
     elif len(kinds) != len(tree.items):
@@ -355,25 +294,9 @@ def _convert_tuple(kinds: tuple[Any, ...], rule: Rule, tree: Tree, sink: Sink) -
     return FAILED if any(v is FAILED for v in values) else tuple(values)
 
 
-def _expected(kind: Any) -> str:
-    return {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}.get(
-        kind, "a single value"
-    )
-
-
-def _wrong_type(expected: str, tree: Tree, sink: Sink, help: str | None = None) -> _Failed:
-    message = f"expected {expected}, found {describe(tree)}"
-    sink.error("E106", message, _first_line(tree), help=help)
-    return FAILED
-
-
 def _place(entry: Entry) -> Span:
     """Where messages about an option point: at its value, or at its key when that is long."""
     if isinstance(entry.value, Mapping):
         return entry.value.head.span if entry.value.head is not None else entry.key_span
     span = entry.value.span
     return span if span.line == span.end_line else entry.key_span
-
-
-def _first_line(tree: Tree) -> Span:
-    return tree.head.span if isinstance(tree, Mapping) and tree.head is not None else tree.span

@@ -11,6 +11,7 @@ from spnc.data.columns import Column, ColumnKind
 from spnc.leaves.finite import as_finite
 from spnc.leaves.fitting import fit_table
 from spnc.leaves.leaf_columns import LeafColumns
+from spnc.leaves.numeric import as_numeric
 from spnc.testing.leaf_cases import LEAVES, Leaf, LeafCase, finite_column, is_fixed
 from spnc.testing.leaf_questions import QUESTION_PROMISES
 from spnc.testing.promises import Promise, expect, expect_close, hold
@@ -45,10 +46,9 @@ def the_class_is_complete(leaf: Leaf, seed: int) -> None:
         tried = [Column("x", kind, 0) for kind in leaf.kinds]
     for column in tried:
         values = np.array([0.0, 1.0, np.nan, 1.0])
-        rows = {
-            "default": leaf.default(column),
-            "start": leaf.start(column, values, np.ones(len(values))),
-        }
+        rows = {"default": leaf.default(column)}
+        if not finite:
+            rows["start"] = as_numeric(leaf).start(column, values, np.ones(len(values)))
         for name, row in rows.items():
             width = (column.states if finite else len(row)) if leaf.arity is None else leaf.arity
             text = f"`{name}` for a column that is {column}"

@@ -21,6 +21,7 @@ from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
 from spnc.data.dataset import Table
 from spnc.leaves import Distribution
+from spnc.leaves.numeric import as_numeric
 from spnc.registry import LEAVES, Conflict, Options, option
 
 AUTO = "auto"
@@ -155,4 +156,5 @@ def start_of(kind: type[Distribution], columns: Sequence[Column], table: Table, 
     """Return the parameters from which leaves over the column with this number are fitted."""
     if kind.is_finite:
         return np.array(kind.default(columns[i]), dtype=np.float64)
-    return np.array(kind.start(columns[i], table.column(i), table.weights), dtype=np.float64)
+    row = as_numeric(kind).start(columns[i], table.column(i), table.weights)
+    return np.array(row, dtype=np.float64)
