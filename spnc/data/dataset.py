@@ -100,7 +100,7 @@ class Table:
         ]
         for number, positions in enumerate(own):
             for place, i in enumerate(positions):
-                cells, columns[i] = columns[i], columns[i][:0]
+                cells, columns[i] = columns[i], np.empty(0, columns[i].dtype)
                 for store, part in zip(stores, parts, strict=True):
                     store[number][place] = cells[part]
         columns.clear()
@@ -156,6 +156,17 @@ class Table:
         found: Cells = self.blocks[self._place[0, column]].cells[self._place[1, column]]
         return found
 
+    def has(self, columns: NDArray[np.intp], states: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which rows have each of these states of these columns, `[state, row]`."""
+        if len(self.blocks) == 1:
+            (block,) = self.blocks
+            return np.ascontiguousarray(block.cells[self._place[1, columns]] == states[:, None])
+        found = np.empty((len(columns), self.rows), dtype=np.bool_)
+        for number, block in enumerate(self.blocks):
+            own = self._place[0, columns] == number
+            found[own] = block.cells[self._place[1, columns[own]]] == states[own, None]
+        return found
+
     def at(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
         """Return the cells at these rows and columns, which are broadcast, as doubles."""
         if len(self.blocks) == 1:
@@ -168,6 +179,16 @@ class Table:
             cells = block.cells[self._place[1, columns[own]], rows[own]]
             found[own] = _doubles(cells, block.missing_code)
         return found
+
+    def cut(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Table:
+        """Return the table of these rows and columns, in this order."""
+        number, place = self._place[:, columns]
+        blocks = []
+        for i in np.unique(number).tolist():
+            own = np.flatnonzero(number == i)
+            cells = self.blocks[i].cells[place[own, None], rows]
+            blocks.append(Block(own, cells))
+        return Table.of_blocks(blocks, self.weights[rows])
 
     def take(self, rows: NDArray[Any] | slice, weights: Floats | None = None) -> Table:
         """Return some of the rows, with their own weights or with those given."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spnc.data.dataset import Dataset
+from spnc.data.pairs import pair_counts
 from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
 from spnc.learners.support.chow_liu_trees import add_chow_liu_tree
@@ -50,5 +51,7 @@ class ChowLiu(Options):
         )
         builder = DeferredBuilder(task)
         with thread_pools().limit(limits=1):
-            add_chow_liu_tree(builder, task, None, whole, noise=self.noise)
+            # Counted here: a slice of all rows would be a copy of the table.
+            pairs = pair_counts(task.columns, table)
+            add_chow_liu_tree(builder, task, None, whole, pairs=pairs, noise=self.noise)
         return builder.build()
