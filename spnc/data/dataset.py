@@ -119,7 +119,8 @@ class Table:
 
     def _set(self, blocks: tuple[Block, ...], weights: Floats | None) -> None:
         self.blocks = blocks
-        self.weights = np.ones(self.rows) if weights is None else weights
+        # Ones that share one place in memory: ten million of their own would take 80 MB.
+        self.weights = np.broadcast_to(1.0, self.rows) if weights is None else weights
         self._place = np.empty((2, self.width), dtype=np.intp)  # by column: block, place in it
         for number, block in enumerate(blocks):
             self._place[0, block.columns] = number
@@ -221,6 +222,14 @@ class Table:
         for begin in range(0, self.rows, step):
             yield self.take(slice(begin, begin + step))
 
+    def column_pieces(self) -> Iterator[Block]:
+        """Yield the columns in blocks of at most `PIECE_CELLS` cells or one column."""
+        step = max(1, PIECE_CELLS // max(1, self.rows))
+        for block in self.blocks:
+            for begin in range(0, len(block.columns), step):
+                part = slice(begin, begin + step)
+                yield Block(block.columns[part], block.cells[part])
+
 
 def _missing(cells: Cells, code: int | None) -> NDArray[np.bool_]:
     return np.isnan(cells) if code is None else cells == code
@@ -277,5 +286,7 @@ class Dataset:
             sha.update(f"{name} {(table.rows, table.width)}\n".encode())
             for piece in table.pieces():
                 sha.update(np.ascontiguousarray(piece.values).tobytes())
-            sha.update(np.ascontiguousarray(table.weights).tobytes())
+            for begin in range(0, table.rows, PIECE_CELLS):
+                weights = table.weights[begin : begin + PIECE_CELLS]
+                sha.update(np.ascontiguousarray(weights).tobytes())
         return sha.hexdigest()
