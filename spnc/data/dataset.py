@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
+from spnc.common.threads import in_threads
 from spnc.data.columns import Column
 from spnc.data.distinct import distinct_rows, ranked
 from spnc.data.table_rules import AS_MODELLED, TableRules
@@ -98,11 +99,19 @@ class Table:
             [np.empty((len(o), size), kind) for o, kind in zip(own, kinds, strict=True)]
             for size in sizes
         ]
-        for number, positions in enumerate(own):
-            for place, i in enumerate(positions):
-                cells, columns[i] = columns[i], np.empty(0, columns[i].dtype)
-                for store, part in zip(stores, parts, strict=True):
-                    store[number][place] = cells[part]
+
+        def copy(target: tuple[int, int, int]) -> None:
+            number, place, i = target
+            cells, columns[i] = columns[i], np.empty(0, columns[i].dtype)
+            for store, part in zip(stores, parts, strict=True):
+                store[number][place] = cells[part]
+
+        targets = [(n, place, i) for n, o in enumerate(own) for place, i in enumerate(o)]
+        if rows * len(columns) < PIECE_CELLS:
+            for target in targets:
+                copy(target)
+        else:
+            in_threads(copy, targets)
         columns.clear()
         found = []
         for store, part in zip(stores, parts, strict=True):

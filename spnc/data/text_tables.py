@@ -11,6 +11,7 @@ from typing import BinaryIO
 from spnc.data.file_report import FileReport
 from spnc.data.options import MISSING, Header
 from spnc.data.raw_table import RawTable
+from spnc.data.text_bytes import QUOTE, count_byte
 from spnc.data.text_cells import ends_inside_a_cell, records
 from spnc.data.text_exact import check_names, parse_exact
 from spnc.data.text_fast import FastReader, IrregularTextError, read_blocks
@@ -145,21 +146,23 @@ def whole_rows(stream: BinaryIO, delimiter: str, size: int) -> Iterator[bytes]:
         open_end = b"\r" if more and data.endswith(b"\r") else b""
         data = with_plain_line_ends(data[: len(data) - len(open_end)])
         end = data.rfind(b"\n") + 1 if more else len(data)
-        if more and (end == 0 or _is_cut(data[:end], delimiter)):
-            data += open_end
+        rows, data = data[:end], data[end:] + open_end
+        if more and (end == 0 or _is_cut(rows, delimiter)):
+            data = rows + data
             wanted = max(wanted, len(data))  # doubling keeps the total cost linear
             continue
         if end:
-            yield data[:end]
+            yield rows
         if not more:
             return
-        data = data[end:] + open_end
         wanted = size
 
 
 def _is_cut(data: bytes, delimiter: str) -> bool:
     """Whether a piece ends inside a quoted cell."""
-    if data.count(b'"') % 2 == 0:  # or quotes are not in order, which is found out later
+    if (
+        b'"' not in data or count_byte(data, QUOTE) % 2 == 0
+    ):  # or quotes are not in order, which is found out later
         return False
     return ends_inside_a_cell(data.decode(errors="replace"), delimiter)
 
