@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 # Environment variables that other numerical libraries honour too.
 VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
-Item, Result = TypeVar("Item"), TypeVar("Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def thread_count(asked: int | None) -> int:

@@ -23,9 +23,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from spnc.data.arrow_arrays import Mask
 from spnc.data.columns import ColumnKind, Label
 from spnc.data.encoding import DAY, TABLE_RANGE, cell_text, iso_text
-from spnc.data.raw_table import Mask, RawColumn, RawKind, joined, text_column
+from spnc.data.raw_table import RawColumn, RawKind, joined, text_column
 from spnc.data.text_values import BOOLEANS, DATES, NUMBERS, converted, meant, whole_numbers
 
 FEW = 5  # values of whole numbers that are categories in a table of any size

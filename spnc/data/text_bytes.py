@@ -60,7 +60,7 @@ def is_plainly_quoted(text: bytes, delimiter: str) -> bool:
 
 
 def _pieces(text: bytes) -> Iterator[NDArray[np.uint8]]:
-    """Yield a text in pieces, each with one byte more on either side: a line end around the text."""
+    """Yield a text in pieces with one byte more on either side: line ends around the text."""
     cells = np.frombuffer(text, dtype=np.uint8)
     for begin in range(0, len(cells), _PIECE_BYTES):
         end = begin + _PIECE_BYTES

@@ -34,8 +34,8 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
     marks = [float(m) for m in missing if is_number(m.strip())]
     if column.kind == "numbers":
         if marks:
-            absent = column.absent | np.isin(column.cells, marks)
-            return RawColumn("numbers", column.cells, absent if absent.any() else None)
+            marked = column.absent | np.isin(column.cells, marks)
+            return RawColumn("numbers", column.cells, marked if marked.any() else None)
         return column
     if column.kind != "texts" or column.texts is None or not len(column.texts):
         return column
