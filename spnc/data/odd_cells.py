@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from spnc.data.arrow_arrays import Mask
 from spnc.data.encoding import cell_text
-from spnc.data.raw_table import Mask, RawColumn, RawTable
+from spnc.data.raw_table import RawColumn, RawTable
 from spnc.diagnostics import Sink, counted, listed
 
 _SEEN = 1024  # cells of a table whose texts are collected
