@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ class Model:
 
     @property
     def rules(self) -> TableRules:
-        """How tables are matched with the columns: names, row weights, unseen categories."""
+        """How tables are read and matched with the columns, as the training table was."""
         return TableRules.from_json(self.provenance.get("table"))
 
     @property
@@ -111,8 +111,8 @@ class Model:
                 + listed([c.name for c in self.columns]),
             )
             sink.stop()
-        columns = self.columns if raw.names is not None else tuple(map(_by_code, self.columns))
-        found = load_table(raw, sink, columns=columns, rules=self.rules)
+        coded = raw.names is None
+        found = load_table(raw, sink, columns=self.columns, rules=self.rules, coded=coded)
         return sink.require(found).splits[UNSPLIT]
 
     def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
@@ -206,12 +206,6 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write the model file; an existing one is replaced only by a complete one."""
         write_bytes(Path(path), to_bytes(self))
-
-
-def _by_code(column: Column) -> Column:
-    """Return a column as arrays of numbers hold it: texts by their codes."""
-    texts = all(isinstance(label, str) for label in column.labels or (0,))
-    return replace(column, labels=None) if texts else column
 
 
 def to_bytes(model: Model) -> bytes:

@@ -25,7 +25,7 @@ import numpy as np
 
 from spnc.data.arrow_arrays import Mask
 from spnc.data.columns import ColumnKind, Label
-from spnc.data.encoding import DAY, TABLE_RANGE, cell_text, iso_text
+from spnc.data.encoding import DAY, TABLE_RANGE, iso_text, plain_text
 from spnc.data.raw_table import RawColumn, RawKind, joined, text_column
 from spnc.data.text_values import BOOLEANS, DATES, NUMBERS, converted, meant, whole_numbers
 
@@ -136,9 +136,10 @@ def as_texts(column: RawColumn) -> RawColumn:
     """Return the column as texts, whatever it was."""
     if column.kind == "texts":
         return column
-    absent = column.absent.tolist()
-    cells = [None if a else cell_text(column, i).strip("`") for i, a in enumerate(absent)]
-    return text_column(cells)
+    text = iso_text if column.kind == "dates" else plain_text
+    cells = column.cells.astype(np.bool_) if column.kind == "booleans" else column.cells
+    pairs = zip(cells.tolist(), column.absent.tolist(), strict=True)
+    return text_column([None if absent else text(cell) for cell, absent in pairs])
 
 
 # ---- texts -----------------------------------------------------------------------------------

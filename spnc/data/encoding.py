@@ -120,13 +120,12 @@ def _code_of(value: Any, known: dict[Label, int]) -> int:
         return known[value]
     if isinstance(value, str):
         if is_number(value):
-            return known.get(float(value), -1)
+            whole = value.lstrip("+-").isdigit()  # which a double may not hold
+            return known.get(int(value) if whole else float(value), -1)
         if value.lower() in ("true", "false"):
             return known.get(value.lower() == "true", -1)
         return -1
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return known.get(str(value), -1)
+    return known.get(plain_text(value), -1)
 
 
 def _unknown(
@@ -202,6 +201,11 @@ def _dates(raw: RawColumn, values: Floats, unit: str) -> Floats:
 def label_text(label: Label) -> str:
     """Return a label as people read it."""
     return f"{label:g}" if isinstance(label, float) else str(label)
+
+
+def plain_text(value: float) -> str:
+    """Return a number or truth value as a text that no other has; whole numbers as such."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def cell_text(raw: RawColumn, row: int) -> str:

@@ -111,6 +111,13 @@ def converted(column: RawColumn, meaning: Meaning) -> tuple[RawColumn, Mask]:
     return RawColumn("booleans", truths, holes if holes.any() else None), holes & ~absent
 
 
+def holds_words(column: RawColumn) -> bool:
+    """Whether a column holds texts, and not all of them are numbers."""
+    if column.kind != "texts" or column.is_empty:
+        return False
+    return bool(np.isnan(meant(column, NUMBERS)).any())
+
+
 def _seconds(texts: list[str]) -> Sequence[float]:
     """Return seconds since 1970, NaN for a day or time that does not exist."""
     if not texts:

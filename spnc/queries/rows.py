@@ -31,7 +31,7 @@ class Rows:
     """Rows over the columns of a model. Printed, they are a table of labels, dates and numbers.
 
     `values[row, column]` are codes and numbers, NaN where missing. `numpy.asarray(rows)` is the
-    array that `Model.log_likelihood` takes: numbers that are labels stand for themselves.
+    array that `Model.log_likelihood` takes, with `Column.array_labels` for states.
     """
 
     columns: tuple[Column, ...]
@@ -47,14 +47,14 @@ class Rows:
             yield {column.name: cell_value(column, value) for column, value in cells}
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        named = [i for i, c in enumerate(self.columns) if _has_numbers_as_labels(c)]
+        numbers = {i: c.array_labels for i, c in enumerate(self.columns)}
+        named = {i: labels for i, labels in numbers.items() if labels is not None}
         if not named:
             return np.array(self.values, dtype=dtype, copy=copy)
         values = self.values.copy()
-        for i in named:
+        for i, labels in named.items():
             known = ~np.isnan(values[:, i])
-            labels = np.array(self.columns[i].labels, dtype=np.float64)
-            values[known, i] = labels[values[known, i].astype(np.intp)]
+            values[known, i] = np.array(labels, np.float64)[values[known, i].astype(np.intp)]
         return values if dtype is None else values.astype(dtype)
 
     def __repr__(self) -> str:
@@ -120,10 +120,6 @@ class Rows:
         few = [counted(rows, "row")] if rows < len(self) else []
         few += [counted(columns, "column")] if columns < len(self.columns) else []
         return f"{found}; shown: the first {' and '.join(few)}" if few else found
-
-
-def _has_numbers_as_labels(column: Column) -> bool:
-    return column.labels is not None and not any(isinstance(x, str) for x in column.labels)
 
 
 def _fitting(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
