@@ -8,7 +8,8 @@
     dates and times, also as ISO 8601 texts     date
     other texts                                 categorical
 
-Texts that are all numbers are numbers. Whole numbers begin near 0 if none is negative and their
+Texts that are all numbers are numbers, unless one has a zero before other digits, as the code
+00501 has: then all of them are texts. Whole numbers begin near 0 if none is negative and their
 range is at least `NEAR_ZERO` times the smallest: counts scatter as much as they are large, years
 and weights do not. Of whole numbers, few are `FEW`, or up to `MOST_CODES` with
 `ROWS_PER_CODE` rows each on average. A column is left out, with a warning, if it has no values or
@@ -27,7 +28,16 @@ from spnc.data.arrow_arrays import Mask
 from spnc.data.columns import ColumnKind, Label
 from spnc.data.encoding import DAY, TABLE_RANGE, iso_text, plain_text
 from spnc.data.raw_table import RawColumn, RawKind, joined, text_column
-from spnc.data.text_values import BOOLEANS, DATES, NUMBERS, converted, meant, whole_numbers
+from spnc.data.text_values import (
+    BOOLEANS,
+    DATES,
+    NUMBERS,
+    converted,
+    is_canonical,
+    is_padded,
+    meant,
+    whole_numbers,
+)
 
 FEW = 5  # values of whole numbers that are categories in a table of any size
 MOST_CODES = 32  # values of whole numbers that can be categories in a large table
@@ -98,13 +108,21 @@ def kind_of(parts: Sequence[RawColumn]) -> RawKind | None:
     return next((p.kind for p in parts if not p.is_empty), None)
 
 
-def settled(parts: Sequence[RawColumn]) -> list[RawColumn]:
-    """Return the parts as one kind; texts that are all numbers, booleans or dates as these."""
+def settled(parts: Sequence[RawColumn], *, exact: bool = False) -> list[RawColumn]:
+    """Return the parts as one kind; texts that are all numbers, booleans or dates as these.
+
+    Texts are no numbers if one of them is a code such as 00501. With `exact`, texts stay as they
+    are written, unless they are truth values, or numbers that are all written as numbers are.
+    """
     parts = list(parts)
     kinds = {p.kind for p in parts if not p.is_empty}
     if "texts" in kinds:
         for meaning in (BOOLEANS, NUMBERS, DATES):
             texts = [p for p in parts if p.kind == "texts"]
+            if meaning is NUMBERS and not _are_numbers(texts, exact):
+                continue
+            if meaning is DATES and exact:
+                continue
             if not any(np.isnan(meant(p, meaning)).any() for p in texts):
                 parts = [converted(p, meaning)[0] if p.kind == "texts" else p for p in parts]
                 kinds = {p.kind for p in parts if not p.is_empty}
@@ -112,6 +130,12 @@ def settled(parts: Sequence[RawColumn]) -> list[RawColumn]:
     if kinds == {"numbers", "booleans"}:
         return [replace(p, kind="numbers") for p in parts]
     return [as_texts(p) for p in parts] if len(kinds - {"other"}) > 1 else parts
+
+
+def _are_numbers(texts: Sequence[RawColumn], exact: bool) -> bool:
+    """Whether texts that look like numbers are to be read as such."""
+    filled = [p for p in texts if p.texts is not None and len(p.texts)]
+    return all(is_canonical(p) if exact else not is_padded(p.texts) for p in filled)
 
 
 def values_of(parts: Sequence[RawColumn]) -> tuple[Label, ...]:
@@ -150,6 +174,8 @@ def _judge_texts(name: str, parts: list[RawColumn]) -> Verdict:
     present = whole.cells if whole.missing is None else whole.cells[~whole.missing]
     rows = len(present)
     for meaning in (NUMBERS, DATES):
+        if meaning is NUMBERS and is_padded(whole.texts):
+            continue
         values = meant(whole, meaning)
         good = ~np.isnan(values)
         spread = len(np.unique(values[good])) > few_values(rows)

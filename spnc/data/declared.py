@@ -44,8 +44,8 @@ def judge_declared(parts: Sequence[RawColumn], rule: ColumnRule) -> Verdict:
     parts = list(parts)
     if rule.kind == "ignore":
         return Verdict(None, parts)
-    if rule.kind in ("binary", "categorical") or rule.labels is not None:
-        parts = settled(parts)
+    if rule.has_labels:
+        parts = settled(parts, exact=True)
         labels = rule.labels or values_of(parts)
         if rule.kind == "binary":
             labels = labels[:2]  # others are reported as values that do not fit

@@ -125,7 +125,8 @@ def _code_of(value: Any, known: dict[Label, int]) -> int:
         if value.lower() in ("true", "false"):
             return known.get(value.lower() == "true", -1)
         return -1
-    return known.get(plain_text(value), -1)
+    code = known.get(plain_text(value), -1)
+    return known.get(str(value), -1) if code < 0 else code  # a label may be written as 1.0
 
 
 def _unknown(

@@ -183,7 +183,8 @@ def _read_codes_again(tables: dict[str, RawTable], options: DataOptions) -> None
     numbers = {name for name, c in pairs if c.kind == "numbers" and not c.is_empty}
     texts = {n for n, c in pairs if n in numbers and holds_words(cleaned(c, options.missing))}
     order = () if names is None else (names,)
-    rules = replace(options.text_rules, texts=frozenset(texts), orders=order)
+    rules = options.text_rules
+    rules = replace(rules, texts=rules.texts | texts, orders=order)
     for field, table in tables.items():
         path = file_path(getattr(options, field), options.base(field))
         lossy = any(c.kind == "numbers" for name, c in named(table) if name in texts)

@@ -28,6 +28,11 @@ class ColumnRule(Options):
     resolution: float | None = option(None, "the unit to which its numbers are rounded", above=0)
     labels: tuple[Label, ...] | None = option(None, "its categories, in this order")
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether the values of the column are labels, which are kept as they are written."""
+        return self.kind in ("binary", "categorical") or self.labels is not None
+
     def conflicts(self) -> Iterator[Conflict]:
         """Yield conflicts between the kind and the other options."""
         if self.labels is not None:
@@ -84,7 +89,8 @@ class DataOptions(Options):
     @property
     def text_rules(self) -> TextRules:
         """How texts are read."""
-        return TextRules(self.header, self.missing)
+        texts = (rule.name for rule in self.columns if rule.has_labels)
+        return TextRules(self.header, self.missing, frozenset(texts))
 
     def conflicts(self) -> Iterator[Conflict]:
         """Yield conflicts: rows from two places or nowhere, or fractions that make no split."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 NEWLINE, QUOTE = ord("\n"), ord('"')
 _ZERO, _X, _LOWER = ord("0"), ord("x"), 0x20  # a letter with this bit set is lower-case
+_SPACE, _DIGITS = ord(" "), 10  # line ends and tabs are below a space
 _PIECE_BYTES = 1 << 18  # fits into a usual second-level cache, with what is computed from it
 _HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
 _LINE_END = np.array([NEWLINE], dtype=np.uint8)
@@ -40,6 +41,37 @@ def has_hexadecimal(text: bytes) -> bool:
         if (piece[places] == _ZERO).any():
             return _HEXADECIMAL.search(text) is not None
     return False
+
+
+def has_padded_number(text: bytes, delimiter: str) -> bool:
+    """Whether a cell may begin with a zero before another digit, as codes such as 00501 do."""
+    return any(len(_padded(piece, delimiter)) for piece in _pieces(text))
+
+
+def padded_columns(text: bytes, delimiter: str, width: int) -> set[int]:
+    """Return the columns that may have a cell that begins with a zero before another digit.
+
+    All lines have `width` cells, and none of them is quoted.
+    """
+    found: set[int] = set()
+    begun = 0  # cells of the pieces before
+    for piece in _pieces(text):
+        inner = piece[1:-1]
+        hits = _padded(piece, delimiter)
+        ends = (inner == ord(delimiter)) | (inner == NEWLINE)
+        if len(hits):
+            cells = begun + np.searchsorted(np.flatnonzero(ends), hits)
+            found.update(np.unique(cells % width).tolist())
+        begun += int(np.count_nonzero(ends))
+    return found
+
+
+def _padded(piece: NDArray[np.uint8], delimiter: str) -> NDArray[np.intp]:
+    """Return where zeros before another digit begin a cell, perhaps after a quote or a space."""
+    before, zero, after = piece[:-2], piece[1:-1], piece[2:]
+    found = (zero == _ZERO) & (after - _ZERO < _DIGITS)  # unsigned: other bytes are larger
+    begins = (before == ord(delimiter)) | (before <= _SPACE) | (before == QUOTE)
+    return np.flatnonzero(found & begins)
 
 
 def is_plainly_quoted(text: bytes, delimiter: str) -> bool:

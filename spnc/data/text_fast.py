@@ -25,10 +25,13 @@ from spnc.data.text_bytes import (
     count_byte,
     has_blank_line,
     has_hexadecimal,
+    has_padded_number,
     is_plainly_quoted,
+    padded_columns,
 )
 from spnc.data.text_cells import WHITESPACE, is_number
 from spnc.data.text_layout import BYTE_ORDER_MARK
+from spnc.data.text_values import is_padded
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
 _PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
@@ -104,19 +107,34 @@ class FastReader:
             integers = {i for i, kind in enumerate(table.schema.types) if kind == pa.int64()}
             if integers and has_hexadecimal(block):  # a number to Arrow, a word to spnc
                 wrong |= integers
+            numbers = {i for i, kind in enumerate(table.schema.types) if _is_number(kind)}
+            if numbers - wrong:
+                wrong |= self._codes(block, numbers - wrong)
             if not wrong - self.as_texts:
                 return table
             self.as_texts |= wrong
 
-    def _read(self, block: bytes) -> Any:
+    def _codes(self, block: bytes, numbers: set[int]) -> set[int]:
+        """Return the columns of numbers with a zero before other digits: 00501 is a text."""
+        if b'"' not in block:
+            return numbers & padded_columns(block, self.delimiter, self.width)
+        if not has_padded_number(block, self.delimiter):
+            return set()
+        texts = self._read(block, numbers)
+        return {i for i in numbers if is_padded(texts.column(str(i)))}
+
+    def _read(self, block: bytes, only: Iterable[int] = ()) -> Any:
+        """Return the columns of a block; with `only`, these, as texts."""
         names = [str(i) for i in range(self.width)]
+        as_texts = set(only) or self.as_texts
         try:
             return pa.csv.read_csv(
                 pa.BufferReader(block),
                 read_options=pa.csv.ReadOptions(column_names=names, block_size=_PARALLEL_BYTES),
                 parse_options=pa.csv.ParseOptions(delimiter=self.delimiter),
                 convert_options=pa.csv.ConvertOptions(
-                    column_types={str(i): _TEXTS for i in self.as_texts},
+                    include_columns=[str(i) for i in only],
+                    column_types={str(i): _TEXTS for i in as_texts},
                     null_values=self.missing,
                     strings_can_be_null=True,
                 ),
@@ -131,6 +149,10 @@ class FastReader:
 def raw_columns(found: Any) -> list[RawColumn]:
     """Return the columns of what `FastReader.read` has returned."""
     return found if isinstance(found, list) else [raw_column(c) for c in found.columns]
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _as_declared(column: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,10 +19,11 @@ class TextRules:
     """What a reader of texts has to know that the text itself does not say.
 
     `header` says whether the first line holds names, `missing` which texts mean a missing value.
-    `texts` names the columns that are texts even if all their cells look like numbers, such as
-    01. `orders` are the names of columns by position, for tables without a header: that order
-    applies which has as many names as the table has columns. Where there are any, a first line
-    of such names is a header, whatever `header` says.
+    `texts` are the names, or patterns of names, of columns that are read as texts even if all
+    their cells look like numbers: these may be codes, such as 01. `orders` are the names of
+    columns by position, for tables without a header: that order applies which has as many names
+    as the table has columns. Where there are any, a first line of such names is a header,
+    whatever `header` says.
     """
 
     header: Header = "auto"
@@ -41,7 +43,10 @@ class TextRules:
         if names is None:
             plain = tuple(default_name(i) for i in range(width))
             names = next((order for order in self.orders if len(order) == width), plain)
-        return [i for i, name in enumerate(names) if name in self.texts]
+        return [i for i, name in enumerate(names) if self._is_text(name)]
+
+    def _is_text(self, name: str) -> bool:
+        return name in self.texts or any(fnmatch.fnmatchcase(name, text) for text in self.texts)
 
 
 UNKNOWN_TABLE = TextRules()  # how texts are read of which nothing is known

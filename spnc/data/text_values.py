@@ -22,6 +22,7 @@ _DATE = (
     r"^[0-9]{4}([-/])[0-9]{2}(([-/])[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?$"
 )
+_PADDED = r"^\s*0[0-9]"
 _WHOLE = 2.0**53  # doubles count without gaps up to here
 
 
@@ -112,10 +113,29 @@ def converted(column: RawColumn, meaning: Meaning) -> tuple[RawColumn, Mask]:
 
 
 def holds_words(column: RawColumn) -> bool:
-    """Whether a column holds texts, and not all of them are numbers."""
+    """Whether a column holds texts that are not all numbers, or are codes such as 00501."""
     if column.kind != "texts" or column.is_empty:
         return False
-    return bool(np.isnan(meant(column, NUMBERS)).any())
+    return is_padded(column.texts) or bool(np.isnan(meant(column, NUMBERS)).any())
+
+
+def is_padded(texts: Any) -> bool:
+    """Whether a text has a zero before other digits, as codes have and numbers do not."""
+    if isinstance(texts, pa.ChunkedArray):
+        return any(is_padded(chunk) for chunk in texts.chunks)
+    if pa.types.is_dictionary(texts.type):
+        texts = texts.dictionary
+    return bool(truths(pc.match_substring_regex(texts, _PADDED)).any())
+
+
+def is_canonical(column: RawColumn) -> bool:
+    """Whether every text is written as its number is: 1 and 1.5, not 01, 1.50 or 1e3."""
+    values = meant(column, NUMBERS)
+    return all(
+        value == value
+        and text == (str(int(value)) if abs(value) < _WHOLE and value.is_integer() else repr(value))
+        for text, value in zip(column.text_list(), values.tolist(), strict=True)
+    )
 
 
 def _seconds(texts: list[str]) -> Sequence[float]:
