@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 NEWLINE, QUOTE = ord("\n"), ord('"')
 _ZERO, _X, _LOWER = ord("0"), ord("x"), 0x20  # a letter with this bit set is lower-case
-_SPACE, _DIGITS = ord(" "), 10  # line ends and tabs are below a space
-_PIECE_BYTES = 1 << 18  # fits into a usual second-level cache, with what is computed from it
+_DIGITS = 10
+_PIECE_BYTES = 1 << 17  # fits into a usual second-level cache, with what is computed from it
 _HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
 _LINE_END = np.array([NEWLINE], dtype=np.uint8)
 
@@ -54,6 +54,8 @@ def padded_columns(text: bytes, delimiter: str, width: int) -> set[int]:
     All lines have `width` cells, and none of them is quoted.
     """
     found: set[int] = set()
+    if not has_padded_number(text, delimiter):  # as in most texts
+        return found
     begun = 0  # cells of the pieces before
     for piece in _pieces(text):
         inner = piece[1:-1]
@@ -69,9 +71,11 @@ def padded_columns(text: bytes, delimiter: str, width: int) -> set[int]:
 def _padded(piece: NDArray[np.uint8], delimiter: str) -> NDArray[np.intp]:
     """Return where zeros before another digit begin a cell, perhaps after a quote or a space."""
     before, zero, after = piece[:-2], piece[1:-1], piece[2:]
-    found = (zero == _ZERO) & (after - _ZERO < _DIGITS)  # unsigned: other bytes are larger
-    begins = (before == ord(delimiter)) | (before <= _SPACE) | (before == QUOTE)
-    return np.flatnonzero(found & begins)
+    begins = before <= QUOTE  # line ends and spaces are below a quote
+    begins |= before == ord(delimiter)
+    begins &= zero == _ZERO
+    begins &= after - _ZERO < _DIGITS  # unsigned: other bytes are larger
+    return np.flatnonzero(begins) if begins.any() else np.empty(0, dtype=np.intp)
 
 
 def is_plainly_quoted(text: bytes, delimiter: str) -> bool:
