@@ -17,6 +17,7 @@ from spnc.data.table_rules import OTHER, Unseen
 from spnc.data.text_cells import is_number
 from spnc.data.text_values import NUMBERS, converted, date_meaning
 
+LARGEST = 1e150  # its square is still a double
 TABLE_RANGE = 1 << 16  # whole numbers within such a range are looked up in a table
 
 
@@ -158,6 +159,12 @@ def _numbers(raw: RawColumn, column: Column) -> tuple[Cells, list[Misfit]]:
         wrong = np.zeros(len(values), dtype=np.bool_)
         if column.kind == "count":
             wrong = ((values < 0) | (values != np.floor(values))) & ~np.isnan(values) & ~infinite
+        huge = ~infinite & (np.abs(values) > LARGEST)
+    if huge.any():
+        rows = np.flatnonzero(huge)
+        reason = f"beyond {LARGEST:g}, the largest number that can be modelled"
+        help = "give the column in a larger unit"
+        misfits.append(Misfit("E316", rows, f"{values[rows[0]]:.12g}", reason, help))
     if infinite.any():
         help = "leave the cell empty if the value is unknown"
         rows = np.flatnonzero(infinite)
