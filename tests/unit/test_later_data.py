@@ -69,7 +69,12 @@ CASES = {
     ),
     "odd texts among numbers": Case({"a": with_some(texts(real()), "unknown", 40), "b": real()}),
     "odd texts among dates": Case(
-        {"a": with_some([f"2024-{1 + i % 12:02}-01" for i in range(ROWS)], "12", 40), "b": real()}
+        {
+            "a": with_some(
+                [f"2024-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(ROWS)], "12", 40
+            ),
+            "b": real(),
+        }
     ),
     "odd texts among codes": Case(
         {
@@ -211,6 +216,27 @@ def test_samples_have_the_same_score_as_arrays_and_as_files(
     np.testing.assert_allclose(model.log_likelihood(rows.to_pandas()), rounded, atol=1e-9)
     average = model.evaluate("sample.csv")["all"].average
     assert average == pytest.approx(rounded.mean(), abs=1e-9)
+
+
+def test_codes_stay_texts_where_no_word_is_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files in pieces, whole files, archives and standard input read `01` as the model does."""
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_bytes(as_csv({"id": list(range(ROWS)), "a": some("01", "02", "A1")}))
+    trained("rows.csv", {}).model.save("model.spnc")
+    model = spnc.load("model.spnc")
+    wanted = pytest.approx(model.log_likelihood({"a": ["01", "02"]}).mean(), abs=1e-12)
+    for content in (b"id,a\n1,01\n2,02\n", b"1,01\n2,02\n", b"a\n01\n02\n"):
+        Path("later.csv").write_bytes(content)
+        with zipfile.ZipFile("later.zip", "w") as archive:
+            archive.writestr("later.csv", content)
+        for file in ("later.csv", "later.zip"):
+            assert model.evaluate(file)["all"].average == wanted
+            assert evaluated_from_stdin(Path(file).read_bytes(), monkeypatch, capsys) == wanted
+            whole = load_table(file, Sink(), columns=model.columns, rules=model.rules)
+            assert whole is not None
+            assert whole.splits["all"].column(0).tolist() == [0.0, 1.0]
 
 
 def test_a_file_without_a_header_is_read_without_one_later(tmp_path: Path) -> None:
