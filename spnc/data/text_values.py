@@ -138,6 +138,11 @@ def is_canonical(column: RawColumn) -> bool:
     )
 
 
+def date_meaning(column: RawColumn) -> Meaning:
+    """Return what the texts of a date column are: dates, or numbers if all of them are."""
+    return DATES if holds_words(column) else NUMBERS
+
+
 def _seconds(texts: list[str]) -> Sequence[float]:
     """Return seconds since 1970, NaN for a day or time that does not exist."""
     if not texts:
@@ -158,7 +163,7 @@ def _one_date(text: str) -> float:
         found = datetime.fromisoformat(text)
     except ValueError:
         return float("nan")
-    return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
+    return found.replace(tzinfo=UTC).timestamp()  # the time of day as it is written
 
 
 def _dashed(match: re.Match[str]) -> str:

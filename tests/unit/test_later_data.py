@@ -8,7 +8,9 @@ import io
 import json
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,7 @@ import spnc
 from spnc.api import Trained
 from spnc.cli import main
 from spnc.data import pieces
+from spnc.data.frames import raw_from_python
 from spnc.data.load import load_table
 from spnc.data.table_rules import TableRules
 from spnc.diagnostics import InputError, Sink
@@ -34,7 +37,7 @@ class Case(NamedTuple):
     """A table that is easily read in two ways, and what the spec says about it."""
 
     frame: Frame
-    data: dict[str, Any] = {}
+    data: Mapping[str, Any] = MappingProxyType({})
 
 
 def real() -> list[Any]:
@@ -66,7 +69,12 @@ CASES = {
     ),
     "odd texts among numbers": Case({"a": with_some(texts(real()), "unknown", 40), "b": real()}),
     "odd texts among dates": Case(
-        {"a": with_some([f"2024-{1 + i % 12:02}-01" for i in range(ROWS)], "12", 40), "b": real()}
+        {
+            "a": with_some(
+                [f"2024-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(ROWS)], "12", 40
+            ),
+            "b": real(),
+        }
     ),
     "odd texts among codes": Case(
         {
@@ -80,6 +88,23 @@ CASES = {
     "categories that may be unseen": Case(
         {"a": some(1, 2, 3), "b": some("x", "y"), "c": real()},
         {"unseen": "other", "columns": {"a": "categorical"}},
+    ),
+    "years": Case(
+        {"a": with_some(some(*range(1990, 2020)), None, 9), "b": real()}, {"columns": {"a": "date"}}
+    ),
+    "years in one piece of the file, marks in the other": Case(
+        {"a": [1990 + i % 30 if i < ROWS // 2 else 0 for i in range(ROWS)], "b": real()},
+        {"columns": {"a": "date"}, "missing": ["0"]},
+    ),
+    "days since 1970": Case({"a": some(*range(900, 20_000, 77))}, {"columns": {"a": "date"}}),
+    "seconds since 1970": Case(
+        {"a": some(*range(1_700_000_000, 1_710_000_000, 60_000))}, {"columns": {"a": "date"}}
+    ),
+    "milliseconds since 1970": Case(
+        {"a": some(*range(1_700_000_000_000, 1_700_000_900_000, 5250))}, {"columns": {"a": "date"}}
+    ),
+    "times with zones": Case(
+        {"a": [f"2024-01-{1 + i % 28:02}T00:00:00+0{i % 2}:00" for i in range(ROWS)], "b": real()}
     ),
     "row weights": Case({"a": some("x", "y"), "n": some(1, 2, 5), "b": real()}, {"weight": "n"}),
     "columns that are left out": Case(
@@ -101,7 +126,7 @@ def as_csv(frame: Frame, header: bool = True) -> bytes:
     return stream.getvalue().encode()
 
 
-def trained(source: str, data: dict[str, Any]) -> Trained:
+def trained(source: str, data: Mapping[str, Any]) -> Trained:
     spec = {
         "model": "later",
         "data": {"source": source, **data},
@@ -193,6 +218,27 @@ def test_samples_have_the_same_score_as_arrays_and_as_files(
     assert average == pytest.approx(rounded.mean(), abs=1e-9)
 
 
+def test_codes_stay_texts_where_no_word_is_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files in pieces, whole files, archives and standard input read `01` as the model does."""
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_bytes(as_csv({"id": list(range(ROWS)), "a": some("01", "02", "A1")}))
+    trained("rows.csv", {}).model.save("model.spnc")
+    model = spnc.load("model.spnc")
+    wanted = pytest.approx(model.log_likelihood({"a": ["01", "02"]}).mean(), abs=1e-12)
+    for content in (b"id,a\n1,01\n2,02\n", b"1,01\n2,02\n", b"a\n01\n02\n"):
+        Path("later.csv").write_bytes(content)
+        with zipfile.ZipFile("later.zip", "w") as archive:
+            archive.writestr("later.csv", content)
+        for file in ("later.csv", "later.zip"):
+            assert model.evaluate(file)["all"].average == wanted
+            assert evaluated_from_stdin(Path(file).read_bytes(), monkeypatch, capsys) == wanted
+            whole = load_table(file, Sink(), columns=model.columns, rules=model.rules)
+            assert whole is not None
+            assert whole.splits["all"].column(0).tolist() == [0.0, 1.0]
+
+
 def test_a_file_without_a_header_is_read_without_one_later(tmp_path: Path) -> None:
     """`header: no` of a spec holds for later files, unless their first line names the columns."""
     path = tmp_path / "words.csv"
@@ -256,8 +302,6 @@ def test_numbers_beside_words_stay_different_texts() -> None:
 
 
 def load_table_of(frame: Frame) -> Any:
-    from spnc.data.frames import raw_from_python
-
     sink = Sink()
     raw = raw_from_python(frame, sink)
     assert raw is not None
