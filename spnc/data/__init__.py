@@ -21,6 +21,7 @@
     assembly.py      raw tables -> columns and tables:
       matching.py      columns of splits, or of data and a model, by name
       text_values.py   texts that mean numbers, truth values, dates or nothing
+      text_formats.py  numbers and dates that are written for people, such as 12% and 31/01/2020
       column_kinds.py  the rule by which a column gets its kind
       declared.py      what a spec says instead
       dates.py         the units in which dates are counted

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spnc.common.arrays import Floats
 from spnc.common.threads import in_threads
 from spnc.data.column_kinds import Verdict, judge
-from spnc.data.column_warnings import warn_of_header, warn_of_left_out
+from spnc.data.column_warnings import warn_of_formats, warn_of_header, warn_of_left_out
 from spnc.data.columns import Column
 from spnc.data.dataset import PIECE_CELLS, Cells, Table
 from spnc.data.declared import column_of, judge_declared, labelled, rules_by_name
@@ -23,7 +23,7 @@ from spnc.data.options import DataOptions
 from spnc.data.raw_table import RawColumn, RawTable
 from spnc.data.scales import scale_of
 from spnc.data.table_rules import OTHER, TableRules, Unseen
-from spnc.data.text_values import DATES, NUMBERS, cleaned, converted
+from spnc.data.text_values import DATES, NUMBERS, Meaning, cleaned, converted
 from spnc.diagnostics import Sink, counted, did_you_mean
 
 
@@ -69,6 +69,7 @@ def assembled(
     left_out: dict[str, str] = {}
     verdicts: list[tuple[str, Verdict]] = []
     odd_cells, odd_names = OddCells(), list[str]()
+    delimiter = next((t.delimiter for t in tables.values() if t.delimiter is not None), None)
     for position, name in enumerate(matched.names):
         if name == options.weight:
             continue
@@ -78,7 +79,10 @@ def assembled(
             for split, places in matched.places.items()
         ]
         declared = rule is not None and (rule.kind != "auto" or rule.labels is not None)
-        verdict = judge_declared(parts, rule) if rule and declared else judge(name, parts)
+        if rule is not None and declared:
+            verdict = judge_declared(parts, rule, delimiter)
+        else:
+            verdict = judge(name, parts, delimiter)
         verdicts.append((name, replace(verdict, parts=[], odd=None)))
         if verdict.odd is not None:
             what = "dates" if verdict.kind == "date" else "numbers"
@@ -109,6 +113,7 @@ def assembled(
         for table in tables.values():
             warn_of_header(table, sink)
         warn_of_left_out(verdicts, sink, where)
+        warn_of_formats(verdicts, sink, where)
     names = matched.names if left_out or options.weight is not None else ()
     later = TableRules(
         names,
@@ -117,6 +122,7 @@ def assembled(
         options.header,
         options.missing,
         tuple(name for name in odd_names if name not in left_out),
+        tuple((n, v.format) for n, v in verdicts if v.format is not None),
     )
     return Assembled(tuple(columns), cells, weights, left_out, later)
 
@@ -162,6 +168,7 @@ def fitted(
         return None
     sound = all(table.sound for table in tables.values())
     found = {}
+    formats = {name: format.meaning for name, format in rules.formats}
     for split, table in tables.items():
         places = matched.places[split]
         cells = []
@@ -174,8 +181,8 @@ def fitted(
                 if not has_labels or column.labels is not None:  # codes are no marks
                     raw = cleaned(raw, rules.missing)
                 if column.name in rules.odd and raw.kind == "texts":
-                    raw = _without_odd(raw, column, table, odd)
-                made, misfits = encoded(raw, column, rules.unseen)
+                    raw = _without_odd(raw, column, formats.get(column.name), table, odd)
+                made, misfits = encoded(raw, column, rules.unseen, formats.get(column.name))
                 cells.append(made)
                 report_misfits(table, column.name, misfits, report)
             weights = None
@@ -197,10 +204,12 @@ def _as_in_arrays(column: Column, unseen: Unseen) -> Column:
     return replace(column, labels=tuple(OTHER if a == OTHER else b for a, b in pairs))
 
 
-def _without_odd(raw: RawColumn, column: Column, table: RawTable, odd: OddCells) -> RawColumn:
+def _without_odd(
+    raw: RawColumn, column: Column, meaning: Meaning | None, table: RawTable, odd: OddCells
+) -> RawColumn:
     """Return a column of texts as numbers or dates; collect the texts that are neither."""
     is_date = column.kind == "date"
-    found, wrong = converted(raw, DATES if is_date else NUMBERS)
+    found, wrong = converted(raw, meaning or (DATES if is_date else NUMBERS))
     odd.add(column.name, "dates" if is_date else "numbers", raw, wrong, table)
     return found
 

@@ -9,7 +9,8 @@
     other texts                                 categorical
 
 Texts that are all numbers are numbers, unless one has a zero before other digits, as the code
-00501 has: then all of them are texts. Whole numbers begin near 0 if none is negative and their
+00501 has: then all of them are texts. Numbers and dates may be written for people, as 12% and
+31/01/2020 are: see `text_formats`. Whole numbers begin near 0 if none is negative and their
 range is at least `NEAR_ZERO` times the smallest: counts scatter as much as they are large, years
 and weights do not. Of whole numbers, few are `FEW`, or up to `MOST_CODES` with
 `ROWS_PER_CODE` rows each on average. A column is left out, with a warning, if it has no values or
@@ -23,12 +24,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow.compute as pc
 
-from spnc.data.arrow_arrays import Mask
+from spnc.data.arrow_arrays import Mask, truth_array, truths
 from spnc.data.columns import ColumnKind, Label
 from spnc.data.dates import iso_text
 from spnc.data.encoding import TABLE_RANGE, plain_text
 from spnc.data.raw_table import RawColumn, RawKind, joined, text_column
+from spnc.data.text_formats import DateFormat, TextFormat, doubt_about, found_format
 from spnc.data.text_values import (
     BOOLEANS,
     DATES,
@@ -80,6 +83,8 @@ class Verdict:
     omission: Omission | None = None
     odd: list[Mask] | None = None
     distinct: int = 0  # texts of a column that is left out for having many
+    format: TextFormat | None = None  # in which numbers or dates are written
+    doubt: tuple[str, str] | None = None  # what the texts may be, and advice
 
 
 def few_values(rows: int) -> int:
@@ -87,8 +92,11 @@ def few_values(rows: int) -> int:
     return min(MOST_CODES, max(FEW, rows // ROWS_PER_CODE))
 
 
-def judge(name: str, parts: Sequence[RawColumn]) -> Verdict:
-    """Return what a column is, from its cleaned cells in all tables together."""
+def judge(name: str, parts: Sequence[RawColumn], delimiter: str | None = None) -> Verdict:
+    """Return what a column is, from its cleaned cells in all tables together.
+
+    `delimiter` is that of a text file: see `found_format`.
+    """
     parts = settled(parts)
     kind = kind_of(parts)
     if kind is None:
@@ -96,7 +104,7 @@ def judge(name: str, parts: Sequence[RawColumn]) -> Verdict:
     if kind == "other":
         return Verdict(None, parts, omission="nested")
     if kind == "texts":
-        return _judge_texts(name, parts)
+        return _judge_texts(name, parts, delimiter)
     if kind == "booleans":
         return Verdict("binary", parts, (False, True))
     if kind == "dates":
@@ -170,10 +178,16 @@ def as_texts(column: RawColumn) -> RawColumn:
 # ---- texts -----------------------------------------------------------------------------------
 
 
-def _judge_texts(name: str, parts: list[RawColumn]) -> Verdict:
+def _judge_texts(name: str, parts: list[RawColumn], delimiter: str | None) -> Verdict:
     whole = joined([p for p in parts if not p.is_empty])
     present = whole.cells if whole.missing is None else whole.cells[~whole.missing]
     rows = len(present)
+    has_digit = truths(pc.match_substring_regex(whole.texts, "[0-9]"))
+    nearly_all = has_digit[present].sum() >= NEARLY_ALL * rows
+    typed = whole.texts.filter(truth_array(has_digit)).to_pylist() if nearly_all else []
+    verdict = _judge_formatted(name, parts, found_format(typed, delimiter))
+    if verdict is not None:
+        return verdict
     for meaning in (NUMBERS, DATES):
         if meaning is NUMBERS and is_padded(whole.texts):
             continue
@@ -187,6 +201,28 @@ def _judge_texts(name: str, parts: list[RawColumn]) -> Verdict:
             verdict = judge(name, [column for column, _ in pairs])
             return replace(verdict, odd=[odd for _, odd in pairs])
     words = whole.text_list()
+    doubt = doubt_about(typed) if len(typed) == len(words) else None
+    return replace(_judge_words(parts, words, rows), doubt=doubt)
+
+
+def _judge_formatted(
+    name: str, parts: list[RawColumn], format: TextFormat | None
+) -> Verdict | None:
+    """Return a column of numbers or dates in a format; None if they are few and thus categories."""
+    if format is None:
+        return None
+    pairs = [converted(p, format.meaning) for p in parts if p.kind == "texts"]
+    verdict = judge(name, [column for column, _ in pairs])
+    if len(pairs) < len(parts) or verdict.kind not in ("count", "real", "date"):
+        return None
+    kind: ColumnKind = "real" if isinstance(format, DateFormat) and format.unit else verdict.kind
+    odd = [odd for _, odd in pairs]
+    return replace(
+        verdict, kind=kind, format=format, odd=odd if any(o.any() for o in odd) else None
+    )
+
+
+def _judge_words(parts: list[RawColumn], words: list[str], rows: int) -> Verdict:
     if len(words) > MOST_LABELS:
         return Verdict(None, parts, omission="labels", distinct=len(words))
     if rows >= ID_ROWS and len(words) * ROWS_PER_LABEL > rows:

@@ -83,6 +83,27 @@ def warn_of_left_out(verdicts: Sequence[tuple[str, Verdict]], sink: Sink, where:
     )
 
 
+def warn_of_formats(verdicts: Sequence[tuple[str, Verdict]], sink: Sink, where: str) -> None:
+    """Warn of formats that were assumed (W315), and of texts with several that fit (W316)."""
+    assumed: dict[str, list[str]] = {}
+    doubtful: dict[tuple[str, str], list[str]] = {}
+    for name, verdict in verdicts:
+        if verdict.format is not None:
+            assumed.setdefault(str(verdict.format), []).append(name)
+        elif verdict.doubt is not None:
+            doubtful.setdefault(verdict.doubt, []).append(name)
+    for what, names in assumed.items():
+        shown = listed([f"`{name}`" for name in names], _NAMED)
+        message = f"{counted(len(names), 'column')} read as {what}: {shown}"
+        help = f"to keep the texts, declare `columns: {{{names[0]}: categorical}}`"
+        sink.warning("W315", message, where=where, help=help)
+    for (what, help), names in doubtful.items():
+        shown = listed([f"`{name}`" for name in names], _NAMED)
+        message = f"{counted(len(names), 'column')} not read as numbers or dates: {shown}"
+        note = f"the texts look like {what}"
+        sink.warning("W316", message, where=where, notes=[note], help=help)
+
+
 def warn_of_columns(
     table: Table, columns: Sequence[Column], sink: Sink, where: str, declared: Collection[str] = ()
 ) -> None:

@@ -12,6 +12,7 @@ from spnc.data.dates import DATE_UNITS, date_unit
 from spnc.data.options import ColumnRule, DataOptions
 from spnc.data.raw_table import RawColumn
 from spnc.data.table_rules import OTHER, Unseen
+from spnc.data.text_formats import DateFormat, TextFormat, found_format
 from spnc.data.text_values import converted, date_meaning
 from spnc.diagnostics import Sink, did_you_mean
 
@@ -37,7 +38,9 @@ def rules_by_name(names: Sequence[str], options: DataOptions, sink: Sink) -> dic
     return found
 
 
-def judge_declared(parts: Sequence[RawColumn], rule: ColumnRule) -> Verdict:
+def judge_declared(
+    parts: Sequence[RawColumn], rule: ColumnRule, delimiter: str | None = None
+) -> Verdict:
     """Return a column of the kind that the spec gives; values that contradict come out later."""
     parts = list(parts)
     if rule.kind == "ignore":
@@ -52,10 +55,24 @@ def judge_declared(parts: Sequence[RawColumn], rule: ColumnRule) -> Verdict:
         elif len(labels) == 1:
             labels = (0, 1) if labels[0] in (0, 1) else (*labels, OTHER)
         return Verdict("binary" if len(labels) == 2 else "categorical", parts, labels)
+    assert rule.kind in ("count", "real", "date")
+    format = _format_of(parts, rule, delimiter)
+    if format is not None:
+        made = [converted(p, format.meaning)[0] if p.kind == "texts" else p for p in parts]
+        return Verdict(rule.kind, made, format=format)
     if rule.kind == "date":
-        return Verdict("date", [_dated(p) for p in parts])
-    assert rule.kind in ("count", "real")
+        parts = [_dated(p) for p in parts]
     return Verdict(rule.kind, parts)
+
+
+def _format_of(
+    parts: Sequence[RawColumn], rule: ColumnRule, delimiter: str | None
+) -> TextFormat | None:
+    """Return the format of the texts of a declared column, if it is one of that kind."""
+    texts = [text for p in parts if p.kind == "texts" for text in p.text_list()]
+    format = found_format(texts, delimiter)
+    is_date = isinstance(format, DateFormat) and not format.unit
+    return format if is_date == (rule.kind == "date") else None
 
 
 def _dated(part: RawColumn) -> RawColumn:
@@ -67,9 +84,14 @@ def _dated(part: RawColumn) -> RawColumn:
 
 
 def column_of(name: str, verdict: Verdict, rule: ColumnRule | None, unit: str = "") -> Column:
-    """Return the column of a verdict. The spec's unit goes before that of the source, `unit`."""
+    """Return the column of a verdict.
+
+    The spec's unit goes before that of the source, `unit`, and this before that of the texts.
+    """
     kind = verdict.kind
     assert kind is not None
+    if verdict.format is not None:
+        unit = unit or verdict.format.unit
     if rule is not None and rule.unit:
         unit = rule.unit
     if kind in ("binary", "categorical"):

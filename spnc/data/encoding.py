@@ -15,7 +15,7 @@ from spnc.data.dates import in_unit, iso_text
 from spnc.data.raw_table import RawColumn
 from spnc.data.table_rules import OTHER, Unseen
 from spnc.data.text_cells import is_number
-from spnc.data.text_values import NUMBERS, converted, date_meaning
+from spnc.data.text_values import NUMBERS, Meaning, converted, date_meaning
 
 LARGEST = 1e150  # its square is still a double
 TABLE_RANGE = 1 << 16  # whole numbers within such a range are looked up in a table
@@ -31,8 +31,13 @@ class Misfit(NamedTuple):
     help: str
 
 
-def encoded(raw: RawColumn, column: Column, unseen: Unseen = "error") -> tuple[Cells, list[Misfit]]:
-    """Return the cells of a column as tables store them, and those that do not fit the column."""
+def encoded(
+    raw: RawColumn, column: Column, unseen: Unseen = "error", meaning: Meaning | None = None
+) -> tuple[Cells, list[Misfit]]:
+    """Return the cells of a column as tables store them, and those that do not fit the column.
+
+    `meaning` is that of the texts of a column whose numbers or dates have a format of their own.
+    """
     if raw.kind == "other":
         rows = np.flatnonzero(~raw.absent)
         help = "give it as numbers, texts, booleans or dates"
@@ -40,7 +45,7 @@ def encoded(raw: RawColumn, column: Column, unseen: Unseen = "error") -> tuple[C
         return _none(raw.rows, column), [misfit] if len(rows) else []
     if raw.is_empty:
         return _none(raw.rows, column), []
-    return _codes(raw, column, unseen) if column.is_finite else _numbers(raw, column)
+    return _codes(raw, column, unseen) if column.is_finite else _numbers(raw, column, meaning)
 
 
 def _none(rows: int, column: Column) -> Cells:
@@ -142,12 +147,13 @@ def _unknown(
 # ---- numbers ---------------------------------------------------------------------------------
 
 
-def _numbers(raw: RawColumn, column: Column) -> tuple[Cells, list[Misfit]]:
+def _numbers(raw: RawColumn, column: Column, meaning: Meaning | None) -> tuple[Cells, list[Misfit]]:
     misfits = []
     is_date = column.kind == "date"
     wanted = "a date" if is_date else "a number"
     if raw.kind == "texts":
-        given, (raw, bad) = raw, converted(raw, date_meaning(raw) if is_date else NUMBERS)
+        meaning = meaning or (date_meaning(raw) if is_date else NUMBERS)
+        given, (raw, bad) = raw, converted(raw, meaning)
         if bad.any():
             misfits.append(_not_a_number(given, np.flatnonzero(bad), wanted))
     values: Floats = raw.doubles()

@@ -96,6 +96,7 @@ class RawTable:
     used only to look for further problems. `number_header` is a first line of numbers that was
     read as data but looks like a header. `units` are those that the source itself knows, by name.
     `row_names` is the column of row names, if the file has one without a name above it.
+    `delimiter` is what separates cells in a text file.
     """
 
     file: str
@@ -107,6 +108,7 @@ class RawTable:
     number_header: str | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     row_names: str | None = None
+    delimiter: str | None = None
 
     @property
     def rows(self) -> int:

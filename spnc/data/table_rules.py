@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
 from spnc.data.columns import Column
+from spnc.data.text_formats import TextFormat, format_from_json
 from spnc.data.text_rules import MISSING, Header, TextRules
 
 Unseen = Literal["error", "missing", "other"]
@@ -21,6 +22,7 @@ class TableRules:
     empty if these are the model's columns. `weight` names the column of row weights. `unseen`
     is what a category becomes that training has not seen. `header` and `missing` are those of
     the spec. `odd` names the columns of numbers or dates in which other texts count as missing.
+    `formats` are those of columns whose numbers or dates are written for people, by name.
     """
 
     names: tuple[str, ...] = ()
@@ -29,11 +31,13 @@ class TableRules:
     header: Header = "auto"
     missing: tuple[str, ...] = MISSING
     odd: tuple[str, ...] = ()
+    formats: tuple[tuple[str, TextFormat], ...] = ()
 
     def text_rules(self, columns: Sequence[Column] = ()) -> TextRules:
         """Return how texts are read that hold a table of a model with these columns."""
         own = tuple(column.name for column in columns)
         texts = frozenset(column.name for column in columns if _has_texts(column))
+        texts |= {name for name, _ in self.formats}
         orders = tuple(order for order in (self.names, own) if order)
         return TextRules(self.header, self.missing, texts, orders)
 
@@ -44,6 +48,8 @@ class TableRules:
             value = getattr(self, field.name)
             if value != field.default:
                 found[field.name] = list(value) if isinstance(value, tuple) else value
+        if self.formats:
+            found["formats"] = {name: asdict(format) for name, format in self.formats}
         return found
 
     @classmethod
@@ -60,6 +66,10 @@ class TableRules:
         for name, allowed in (("unseen", get_args(Unseen)), ("header", get_args(Header))):
             if found.get(name) in allowed:
                 checked[name] = found[name]
+        formats = found.get("formats")
+        if isinstance(formats, dict):
+            pairs = [(str(name), format_from_json(plain)) for name, plain in formats.items()]
+            checked["formats"] = tuple((name, f) for name, f in pairs if f is not None)
         return cls(**checked)
 
 

@@ -11,9 +11,15 @@ from io import StringIO
 NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)"
 _NUMBER = re.compile(NUMBER, re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}[-/][0-9]{2}(?:[-/][0-9]{2}|$)")
+_FORMATTED = re.compile(  # as people write numbers, dates and times; `text_formats` reads them
+    r"[$€£¥]? ?[+-]?[0-9]+(?:,[0-9]+)*(?:\.[0-9]+)? ?[%€$£]?"
+    r"|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}(?:[ T,].*)?"
+    r"|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?"
+)
 WHITESPACE = " "  # stands for any run of spaces and tabs
 _CANDIDATES = (",", ";", "\t", WHITESPACE)
 _SNIFFED_LINES = 20
+_LIST_COMMA = re.compile(r",(?![0-9])|(?<![0-9]),")  # one that is not in a number
 
 
 def is_number(cell: str) -> bool:
@@ -23,7 +29,9 @@ def is_number(cell: str) -> bool:
 
 def is_typed(cell: str) -> bool:
     """Whether the text is a number, a date or a truth value rather than a word."""
-    return is_number(cell) or _DATE.match(cell) is not None or cell.lower() in ("true", "false")
+    if is_number(cell) or _DATE.match(cell) is not None or cell.lower() in ("true", "false"):
+        return True
+    return _FORMATTED.fullmatch(cell) is not None
 
 
 def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
@@ -63,7 +71,8 @@ def is_unfinished(error: csv.Error) -> bool:
 def sniff_delimiter(text: str) -> str:
     """Return the delimiter that splits most of the first lines into the same number of cells.
 
-    Ties go to the first of comma, semicolon, tab and whitespace. Whitespace must split the first
+    Ties go to the first of comma, semicolon, tab and whitespace, but not to commas that may all be
+    decimal commas. Whitespace must split the first
     line, and more than half of the lines alike, since names and words may contain spaces. A text
     of one column counts as comma-separated.
     """
@@ -77,6 +86,7 @@ def sniff_delimiter(text: str) -> str:
         begins_alike = bool(rows) and isinstance(rows[0], list) and len(rows[0]) in cut
         if delimiter == WHITESPACE and (share <= 0.5 or not begins_alike):
             continue
-        if share > best_share:
+        is_decimal = best == "," and delimiter in (";", "\t") and not _LIST_COMMA.search(start)
+        if share > best_share or (share == best_share > 0 and is_decimal):
             best, best_share = delimiter, share
     return best

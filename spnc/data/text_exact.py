@@ -65,7 +65,15 @@ def parse_exact(text: str, report: FileReport, layout: Layout) -> RawTable | Non
     columns = [text_column(cells) for cells in zip(*rows, strict=True)]
     sound = not report.failed
     return RawTable(
-        report.file, columns, names, lines, None, sound, first.doubt, row_names=row_names
+        report.file,
+        columns,
+        names,
+        lines,
+        None,
+        sound,
+        first.doubt,
+        row_names=row_names,
+        delimiter=layout.delimiter,
     )
 
 

@@ -98,7 +98,8 @@ def _fast(
     begin = 2 if named else 1
     lines = range(begin, begin + columns[0].rows)
     doubt = layout.first_line.doubt
-    return RawTable(report.file, columns, names, lines, None, not report.failed, doubt)
+    sound, delimiter = not report.failed, layout.delimiter
+    return RawTable(report.file, columns, names, lines, None, sound, doubt, delimiter=delimiter)
 
 
 def fast_reader(first: list[str], layout: Layout, rules: TextRules) -> FastReader:
