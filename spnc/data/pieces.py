@@ -33,7 +33,7 @@ from spnc.data.text_exact import check_names, parse_exact
 from spnc.data.text_fast import FastReader, IrregularTextError
 from spnc.data.text_layout import FirstLine, Layout, found_layout
 from spnc.data.text_rules import TextRules
-from spnc.data.text_tables import cut_header, fast_reader, text_start, whole_rows
+from spnc.data.text_tables import cut_header, fast_reader, table_rows, text_start
 from spnc.diagnostics import Sink
 
 PIECE_BYTES = 1 << 22  # of text; a cell takes at least two bytes, so this is about PIECE_CELLS
@@ -112,7 +112,7 @@ def _text(stream: BinaryIO, layout: Layout, rules: TextRules) -> Iterator[RawTab
     """Yield the table in each piece of a text; only the first one may have column names."""
     names: tuple[str, ...] | None = None
     reader: FastReader | None = None
-    for block in whole_rows(stream, layout.delimiter, PIECE_BYTES):
+    for block in table_rows(stream, layout, PIECE_BYTES):
         if reader is None:
             first, block = cut_header(block, layout)
             report = FileReport(Sink(), "")

@@ -16,6 +16,7 @@ _FORMATTED = re.compile(  # as people write numbers, dates and times; `text_form
     r"|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}(?:[ T,].*)?"
     r"|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?"
 )
+BAR = "|"
 WHITESPACE = " "  # stands for any run of spaces and tabs
 _CANDIDATES = (",", ";", "\t", WHITESPACE)
 _SNIFFED_LINES = 20
@@ -68,17 +69,25 @@ def is_unfinished(error: csv.Error) -> bool:
     return "end of data" in str(error)
 
 
+def _has_bars(start: str) -> bool:
+    """Whether bars split all lines into the same number of cells, two or more."""
+    widths = {len(cells) if isinstance(cells, list) else 0 for _, cells in records(start, BAR)}
+    return len(widths) == 1 and min(widths) > 1
+
+
 def sniff_delimiter(text: str) -> str:
     """Return the delimiter that splits most of the first lines into the same number of cells.
 
-    Ties go to the first of comma, semicolon, tab and whitespace, but not to commas that may all be
-    decimal commas. Whitespace must split the first
-    line, and more than half of the lines alike, since names and words may contain spaces. A text
-    of one column counts as comma-separated.
+    A vertical bar counts if it splits all lines alike, and no comma, semicolon or tab does. Ties
+    go to the first of comma, semicolon, tab and whitespace, but not to commas that may all be
+    decimal commas. Whitespace must split the first line, and more than half of the lines alike,
+    since names and words may contain spaces. A text of one column counts as comma-separated.
     """
     start = "".join(list(StringIO(text, newline="\n"))[:_SNIFFED_LINES])
     best, best_share = ",", 0.0
     for delimiter in _CANDIDATES:
+        if delimiter == WHITESPACE and best_share < 1.0 and _has_bars(start):
+            return BAR
         rows = [cells for _, cells in records(start, delimiter)]
         widths = Counter(len(cells) for cells in rows if isinstance(cells, list))
         cut = {width: count for width, count in widths.items() if width > 1}

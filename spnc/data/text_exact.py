@@ -134,9 +134,12 @@ def _header_fits(
     """Report a header whose width differs from that of all rows, which agree with one another."""
     widths = {len(row) for row in rows}
     if len(widths) == 1 and widths != {len(names)}:
-        cells = counted(widths.pop(), "cell")
+        cells = counted(len(rows[0]), "cell")
         message = f"the header names {counted(len(names), 'column')}, but every row has {cells}"
-        report.error("E303", message, line=line, help="name each column once in the header")
+        help = "name each column once in the header"
+        if widths == {len(names) + 1} and not any(row[-1].strip() for row in rows):
+            help = "every row ends with a delimiter: remove it, or end the header with one as well"
+        report.error("E303", message, line=line, help=help)
         return False
     return True
 

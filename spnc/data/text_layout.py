@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,9 +11,11 @@ from typing import NamedTuple
 
 from spnc.data.text_cells import is_number, is_typed, records, sniff_delimiter
 from spnc.data.text_rules import TextRules
+from spnc.diagnostics import listed
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SNIFFED_BYTES = 1 << 16  # from which the layout is found
+_COMMENTS = re.compile(r"(?:#[^\n]*\n)+")
 _SEQUENCE = 4  # numbers in a row, such as 0,1,2,3, that look like names rather than values
 _COMPARED_ROWS = 5  # rows below a first line that it must differ from, to look like a header
 
@@ -26,10 +29,14 @@ class FirstLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The delimiter of a text, whether its first line holds names, and a doubt about that."""
+    """The delimiter of a text, whether its first line holds names, and a doubt about that.
+
+    `comments` is the number of lines before the first line, which are not part of the table.
+    """
 
     delimiter: str
     first_line: FirstLine
+    comments: int = 0
 
 
 def with_plain_line_ends(data: bytes) -> bytes:
@@ -45,9 +52,32 @@ def found_layout(start: bytes, delimiter: str | None, rules: TextRules) -> Layou
     if len(start) > SNIFFED_BYTES:
         cut = cut[: cut.rfind(b"\n") + 1 or None]
     text = cut.decode(errors="replace")
-    delimiter = delimiter or sniff_delimiter(text)
+    begin = re.match(_COMMENTS, text)
+    delimiter = delimiter or sniff_delimiter(text[begin.end() :] if begin else text)
+    comments = _comments(text, delimiter) if begin else 0
+    text = text.split("\n", comments)[-1]
     rows = [cells for _, cells in records(text, delimiter) if not isinstance(cells, csv.Error)]
-    return Layout(delimiter, judge_first_line(rows, rules))
+    return Layout(delimiter, judge_first_line(rows, rules), comments)
+
+
+def _comments(text: str, delimiter: str) -> int:
+    """Return how many lines at the beginning start with `#` and are not as wide as the rows.
+
+    A line that is as wide may hold names, or be a row.
+    """
+    rows = text.splitlines()
+    first = next((i for i, line in enumerate(rows) if not line.startswith("#")), len(rows))
+    width = _width("\n".join(rows[first:]), delimiter)
+    differ = [i for i in range(first) if width not in (0, _width(rows[i], delimiter))]
+    if width == 1:  # of which each comment could be a row
+        differ = [i for i in range(first) if rows[i].startswith(("# ", "##"))]
+    return differ[-1] + 1 if differ else 0
+
+
+def _width(text: str, delimiter: str) -> int:
+    """Return the number of cells of the first row; 0 if there is none."""
+    row = next((row for _, row in records(text, delimiter)), [])
+    return 0 if isinstance(row, csv.Error) else len(row)
 
 
 def judge_first_line(rows: Sequence[Sequence[str]], rules: TextRules) -> FirstLine:
@@ -84,10 +114,15 @@ def judge_first_line(rows: Sequence[Sequence[str]], rules: TextRules) -> FirstLi
     if named or not any(words):
         return FirstLine(named, None if named else _number_header(first, below))
     contrary = any(_is_like(c, cells) for c, cells in zip(first, below, strict=True))
-    again = any(
+    again = [
         word and cell in set(cells) for word, cell, cells in zip(words, first, below, strict=True)
-    )
-    return FirstLine(not (contrary or again))
+    ]
+    new = [cell for cell, is_old in zip(first, again, strict=True) if not is_old]
+    doubt = None
+    if any(again) and all(words) and new and len(set(first)) == len(first):
+        verb = "occurs" if len(new) == 1 else "occur"
+        doubt = f"{listed([f'`{cell}`' for cell in new], 4)}, which {verb} in no row below"
+    return FirstLine(not (contrary or any(again)), doubt)
 
 
 def _is_like(cell: str, below: Sequence[str]) -> bool:

@@ -22,6 +22,7 @@ from spnc.data.text_layout import (
     with_plain_line_ends,
 )
 from spnc.data.text_rules import UNKNOWN_TABLE, TextRules
+from spnc.diagnostics import counted
 
 BLOCK_BYTES = 1 << 24  # of text that is parsed at a time
 Opener = Callable[[], AbstractContextManager[BinaryIO]]
@@ -61,13 +62,23 @@ def read_text(
                 report.error_empty()
                 return None
     layout = found_layout(start, delimiter, rules)
+    if layout.comments:
+        lines = counted(layout.comments, "line")
+        message = f"{lines} before the table skipped for starting with `#`"
+        help = "if one of them holds the names of the columns, remove its `#`"
+        report.sink.warning("W317", message, where=report.file, help=help)
     table = _fast(opened, report, layout, rules, size)
     if table is not None:
         return table
     with opened() as stream:
         data = with_plain_line_ends(stream.read().removeprefix(BYTE_ORDER_MARK))
     text = _decoded(data, report)
-    return None if text is None else parse_exact(text, report, layout)
+    if text is None:
+        return None
+    text = (
+        "\n" * layout.comments + text.split("\n", layout.comments)[-1]
+    )  # lines keep their numbers
+    return parse_exact(text, report, layout)
 
 
 def text_start(stream: BinaryIO) -> bytes:
@@ -85,7 +96,7 @@ def _fast(
     try:
         while True:
             with opened() as stream:
-                blocks = whole_rows(stream, layout.delimiter, BLOCK_BYTES)
+                blocks = table_rows(stream, layout, BLOCK_BYTES)
                 first, body = cut_header(next(blocks, b""), layout)
                 reader = reader or fast_reader(first, layout, rules)
                 columns = read_blocks(_after(body, blocks), reader, size)
@@ -94,8 +105,8 @@ def _fast(
     except IrregularTextError:
         return None
     named = layout.first_line.is_header
-    names = check_names(first, 1, report) if named else None
-    begin = 2 if named else 1
+    names = check_names(first, layout.comments + 1, report) if named else None
+    begin = layout.comments + (2 if named else 1)
     lines = range(begin, begin + columns[0].rows)
     doubt = layout.first_line.doubt
     sound, delimiter = not report.failed, layout.delimiter
@@ -137,6 +148,17 @@ def cut_header(block: bytes, layout: Layout) -> tuple[list[str], bytes]:
     if len(rows) != 1 or isinstance(rows[0], csv.Error) or b"\0" in line:
         raise IrregularTextError
     return rows[0], rest if layout.first_line.is_header else block
+
+
+def table_rows(stream: BinaryIO, layout: Layout, size: int) -> Iterator[bytes]:
+    """Yield what `whole_rows` does, without the lines before the table."""
+    left = layout.comments
+    for block in whole_rows(stream, layout.delimiter, size):
+        while left and block:
+            block = block.partition(b"\n")[2]
+            left -= 1
+        if block:
+            yield block
 
 
 def whole_rows(stream: BinaryIO, delimiter: str, size: int) -> Iterator[bytes]:

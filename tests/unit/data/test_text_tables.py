@@ -13,6 +13,7 @@ from spnc.data.dataset import Dataset
 from spnc.data.file_report import FileReport
 from spnc.data.load import load, load_table
 from spnc.data.options import ColumnRule, DataOptions
+from spnc.data.stream import stream_table
 from spnc.data.table_rules import TableRules
 from spnc.data.text_fast import parse_digits
 from spnc.data.text_tables import parse_text
@@ -348,3 +349,55 @@ def test_other_headers_of_another_width_are_errors(tmp_path: Path, text: str) ->
     dataset, problems = read(write(tmp_path, "a.csv", text))
     assert dataset is None
     assert {code for code, _ in problems} == {"E303"}
+
+
+def test_bars_separate_cells_if_nothing_else_does(tmp_path: Path) -> None:
+    dataset, problems = read(write(tmp_path, "a.csv", "a|b|c\n1|2.5|x y\n2|3.5|z w\n2|4.5|x y\n"))
+    assert dataset is not None
+    assert [c.name for c in dataset.columns] == ["a", "b", "c"]
+    assert problems == []
+    commas, _ = read(write(tmp_path, "b.csv", "a,b|c\n1,x|y\n2,z\n2,x|y\n"))
+    assert commas is not None
+    assert [c.name for c in commas.columns] == ["a", "b|c"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("size", [16, 1 << 20])
+def test_comments_before_a_table_are_skipped(
+    tmp_path: Path, end: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_tables, "BLOCK_BYTES", size)
+    lines = ['# it is 5" long', "#", "# a, b, and c", "a,b", "1,2", "2,3.5", "3,4.5"]
+    source = write(tmp_path, "a.csv", end.join(lines))
+    dataset, problems = read(source)
+    assert dataset is not None
+    assert [c.name for c in dataset.columns] == ["a", "b"]
+    assert dataset.splits["all"].rows == 3
+    assert problems == [("W317", "a.csv")]
+    pieces = list(stream_table(source, Sink(), columns=dataset.columns, rules=dataset.rules))
+    assert sum(piece.rows for _, piece in pieces) == 3
+
+
+def test_lines_keep_their_numbers_below_comments(tmp_path: Path) -> None:
+    _, problems = read(write(tmp_path, "a.csv", "# one\n# two\na,b\n1,2\n1,2,3\n"))
+    assert ("E303", "a.csv:5") in problems
+
+
+def test_lines_as_wide_as_rows_are_no_comments(tmp_path: Path) -> None:
+    colours, _ = read(write(tmp_path, "a.csv", "#fff,1\n#000,2\nred,3\n#fff,2\nred,4\n#000,7\n"))
+    assert colours is not None
+    assert colours.splits["all"].rows == 6
+    named, _ = read(write(tmp_path, "b.csv", "#id,x\n1,2\n2,2.5\n1,3\n"))
+    assert named is not None
+    assert [c.name for c in named.columns] == ["#id", "x"]
+
+
+def test_words_of_which_some_occur_again_may_be_a_header(tmp_path: Path) -> None:
+    rows = "red,large\nblue,small\nred,small\n"
+    _, problems = read(write(tmp_path, "a.csv", "red,green\n" + rows))
+    assert ("W305", "a.csv:1") in problems
+    for first in ("red,small", "red,red"):
+        _, problems = read(write(tmp_path, "a.csv", f"{first}\n{rows}"))
+        assert "W305" not in [code for code, _ in problems]
+    _, problems = read(write(tmp_path, "a.csv", "red,green\n" + rows), header="no")
+    assert "W305" not in [code for code, _ in problems]
