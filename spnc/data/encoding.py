@@ -199,6 +199,8 @@ def _not_a_number(raw: RawColumn, rows: NDArray[np.intp], wanted: str) -> Misfit
 
 def label_text(label: Label) -> str:
     """Return a label as people read it."""
+    if isinstance(label, bool):
+        return "true" if label else "false"
     return f"{label:g}" if isinstance(label, float) else str(label)
 
 
@@ -215,5 +217,5 @@ def cell_text(raw: RawColumn, row: int) -> str:
     if raw.kind == "dates":
         return f"`{iso_text(float(cell))}`"
     if raw.kind == "booleans":
-        return str(bool(cell))
+        return label_text(bool(cell))
     return f"{float(cell):.12g}"

@@ -65,11 +65,11 @@ def _comments(text: str, delimiter: str) -> int:
 
     A line that is as wide may hold names, or be a row.
     """
-    rows = text.splitlines()
+    rows = text.split("\n")
     first = next((i for i, line in enumerate(rows) if not line.startswith("#")), len(rows))
     width = _width("\n".join(rows[first:]), delimiter)
     differ = [i for i in range(first) if width not in (0, _width(rows[i], delimiter))]
-    if width == 1:  # of which each comment could be a row
+    if width == 1:  # as wide as any comment without a delimiter
         differ = [i for i in range(first) if rows[i].startswith(("# ", "##"))]
     return differ[-1] + 1 if differ else 0
 

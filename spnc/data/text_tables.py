@@ -75,10 +75,8 @@ def read_text(
     text = _decoded(data, report)
     if text is None:
         return None
-    text = (
-        "\n" * layout.comments + text.split("\n", layout.comments)[-1]
-    )  # lines keep their numbers
-    return parse_exact(text, report, layout)
+    rest = text.split("\n", layout.comments)[-1]
+    return parse_exact("\n" * layout.comments + rest, report, layout)  # lines keep their numbers
 
 
 def text_start(stream: BinaryIO) -> bytes:

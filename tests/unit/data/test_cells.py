@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,9 @@ from spnc.data.cells import (
     range_text,
 )
 from spnc.data.columns import Column, Scale
+from spnc.data.load import load_table
+from spnc.data.summary import content_text, summarise
+from spnc.diagnostics import Sink
 
 
 def real(resolution: float, sd: float = 1.0, unit: str = "") -> Column:
@@ -143,3 +147,14 @@ def test_arrays_have_plain_types() -> None:
     assert as_column(Column("a"), values).dtype == np.float64
     assert as_column(DAY, values).tolist() == [dt.date(1970, 1, 1), dt.date(1970, 1, 2), None]
     assert as_column(TIME, values).dtype == np.dtype("datetime64[us]")
+
+
+def test_truth_values_have_one_form_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n" + "TRUE,1.5\nFALSE,2.5\nFALSE,0.5\nTRUE,7.5\n" * 3)
+    dataset = load_table(str(tmp_path / "a.csv"), Sink())
+    assert dataset is not None
+    column = dataset.columns[0]
+    shown = [cell_text(column, 0.0), cell_text(column, 1.0)]
+    assert shown == ["false", "true"]
+    assert content_text(summarise(dataset)["columns"][0]) == ", ".join(shown)
+    assert column_text(column) == ", ".join(shown)
