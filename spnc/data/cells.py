@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.data.columns import Column, Label
-from spnc.data.dates import DAY, PER_SECOND, YEARS, moment
+from spnc.data.dates import DAY, MONTHS, PER_SECOND, YEARS, moment, month_text
 
 Cell = Label | dt.date | dt.datetime | None
 
@@ -142,6 +142,8 @@ def _decimals(step: float) -> int:
 
 
 def _date_text(column: Column, found: dt.date) -> str:
+    if column.unit == MONTHS:
+        return month_text(found)
     if not isinstance(found, dt.datetime):
         return found.isoformat()
     step = column.scale.resolution if column.scale is not None else 1.0
@@ -158,10 +160,11 @@ def as_column(column: Column, values: NDArray[np.float64]) -> NDArray[Any]:
         rounded = np.array([_rounded(column, float(v)) for v in values])
         per_second = PER_SECOND.get(column.unit)
         unit, parts = ("D", 1.0) if per_second is None else ("us", 1e6 / per_second)
+        unit = "M" if column.unit == MONTHS else unit
         whole = np.round(np.where(np.isnan(rounded), 0.0, rounded) * parts)
         found = np.clip(whole, -_FAR, _FAR).astype(np.int64).astype(f"datetime64[{unit}]")
         found[np.isnan(rounded)] = np.datetime64("NaT")
-        return found
+        return found.astype("datetime64[D]") if unit == "M" else found
     cells = [cell_value(column, float(v)) for v in values]
     if column.labels is not None:
         made = np.empty(len(cells), dtype=object)

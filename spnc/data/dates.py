@@ -1,10 +1,11 @@
 """Dates as numbers: the unit in which a column counts them, and how they are shown.
 
-Dates that are read as such count in days since 1970 if all of them are midnights, else in
-seconds. Numbers that a spec declares to be dates stay as they are; their size says what they
-count: whole numbers from 1000 to 9999 are years, others are the time since 1970 in days,
-seconds, milliseconds, microseconds or nanoseconds, the first of these in which all lie before
-about the year 5000. A plain number in later data is in the column's unit.
+Dates that are read as such count in months since 1970 if all of them are first days of months,
+else in days if all of them are midnights, else in seconds. Numbers that a spec declares to be
+dates stay as they are; their size says what they count: whole numbers from 1000 to 9999 are
+years, others are the time since 1970 in days, seconds, milliseconds, microseconds or nanoseconds,
+the first of these in which all lie before about the year 5000. A plain number in later data is in
+the column's unit.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from spnc.data.text_values import whole_numbers
 DAY = 86_400.0  # seconds
 YEARS = "years"
 PER_SECOND = {"seconds": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
-DATE_UNITS = ("days", *PER_SECOND, YEARS)
+MONTHS = "months"
+DATE_UNITS = ("days", *PER_SECOND, YEARS, MONTHS)
+_FEWEST_MONTHS = 3  # different first days that are no coincidence
 _YEARS = (1000, 9999)  # whole numbers that are years where dates are declared
 # Numbers below these count in these units. A million days end in 4707, 1e11 seconds in 5138.
 _LIMITS = {"days": 1e6, "seconds": 1e11, "milliseconds": 1e14, "microseconds": 1e17}
@@ -36,7 +39,26 @@ def date_unit(parts: Sequence[RawColumn]) -> str:
     for part in parts:
         if part.kind == "dates" and (part.present % DAY != 0).any():
             return "seconds"
-    return "days"
+    return MONTHS if _are_months(parts) else "days"
+
+
+def _are_months(parts: Sequence[RawColumn]) -> bool:
+    """Whether dates, which are midnights, are all first days of months."""
+    seen: set[float] = set()
+    for part in parts:
+        if part.is_empty:
+            continue
+        seconds = part.present
+        if (_month_starts(seconds) != seconds).any():
+            return False
+        seen.update(np.unique(seconds).tolist())
+    return len(seen) >= _FEWEST_MONTHS
+
+
+def _month_starts(seconds: Floats, later: int = 0) -> Floats:
+    """Return the beginning of the month of each time, or of a later month, in seconds."""
+    months = np.floor(seconds).astype(np.int64).astype("datetime64[s]").astype("datetime64[M]")
+    return (months + later).astype("datetime64[s]").astype(np.float64)
 
 
 def _number_unit(parts: Sequence[RawColumn]) -> str:
@@ -50,9 +72,15 @@ def _number_unit(parts: Sequence[RawColumn]) -> str:
 
 def in_unit(seconds: Floats, unit: str) -> Floats:
     """Return times in seconds since 1970, NaN where missing, in the unit of a column."""
+    found = np.full(len(seconds), np.nan)
+    known = np.isfinite(seconds)
+    if unit == MONTHS:
+        own = seconds[known]
+        start, end = _month_starts(own), _month_starts(own, 1)
+        months = start.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
+        found[known] = months + (own - start) / (end - start)
+        return found
     if unit == YEARS:
-        found = np.full(len(seconds), np.nan)
-        known = np.isfinite(seconds)
         moments = np.floor(seconds[known]).astype(np.int64).astype("datetime64[s]")
         found[known] = moments.astype("datetime64[Y]").astype(np.int64) + 1970.0
         return found
@@ -60,13 +88,16 @@ def in_unit(seconds: Floats, unit: str) -> Floats:
 
 
 def moment(value: float, unit: str) -> dt.date | dt.datetime | int | float:
-    """Return a value of a date column as a day, a time or a year.
+    """Return a value of a date column as a day, a time or a year; a month as its first day.
 
     Days and times outside the years 1 to 9999 stay numbers.
     """
     try:
         if unit == YEARS:
             return round(value)
+        if unit == MONTHS:
+            year, month = divmod(round(value), 12)
+            return dt.date(1970 + year, month + 1, 1)
         if unit in PER_SECOND:
             return _EPOCH + dt.timedelta(seconds=value / PER_SECOND[unit])
         return _EPOCH.date() + dt.timedelta(days=round(value))
@@ -84,7 +115,15 @@ def iso_text(seconds: float) -> str:
 
 
 def value_text(value: float, unit: str) -> str:
-    """Return a value of a date column as ISO 8601 text, or as a year."""
+    """Return a value of a date column as ISO 8601 text, or as a year or month."""
     if unit == YEARS:
         return f"{value:.0f}"
+    if unit == MONTHS:
+        found = moment(value, unit)
+        return month_text(found) if isinstance(found, dt.date) else f"{value:g}"
     return iso_text(value / PER_SECOND[unit] if unit in PER_SECOND else value * DAY)
+
+
+def month_text(first: dt.date) -> str:
+    """Return the month of its first day."""
+    return first.isoformat()[: len("2024-01")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from spnc.data.dates import DAY, PER_SECOND, YEARS
+from spnc.data.dates import DAY, MONTHS, PER_SECOND, YEARS
 from spnc.reports.page.charts import ticks
 
 _EPOCH = datetime(1970, 1, 1)
@@ -20,6 +20,9 @@ def date_ticks(low: float, high: float, unit: str, count: int = 5) -> list[float
     """Return round dates between two others, in their unit; at most about `count`."""
     if unit == YEARS:
         return [value for value in ticks(low, high, count) if value.is_integer()]
+    if unit == MONTHS:
+        apart = next((m for m in _MONTHS if m * count >= high - low), _MONTHS[-1])
+        return [float(m) for m in range(-int(-low // apart) * apart, int(high) + 1, apart)]
     size = _SECONDS.get(unit)
     if size is None or not high > low:
         return ticks(low, high, count)

@@ -13,7 +13,8 @@ import pyarrow.parquet
 import pytest
 
 import spnc
-from spnc.data.cells import cell_text
+from spnc.data.cells import as_column, cell_text, column_text, exact_text
+from spnc.data.dataset import Dataset
 from spnc.data.declared import column_of, judge_declared
 from spnc.data.frames import raw_from_python
 from spnc.data.load import load, load_table
@@ -94,3 +95,47 @@ def test_a_zone_does_not_move_the_time_of_day(tmp_path: Path) -> None:
         assert dataset is not None
         assert dataset.columns[0].unit == "days"
         np.testing.assert_array_equal(dataset.splits["all"].column(0), days.astype(np.int64))
+
+
+def months(folder: Path, cells: list[str]) -> Dataset:
+    path = folder / "months.csv"
+    path.write_text("when,y\n" + "".join(f"{c},{i % 7}.5\n" for i, c in enumerate(cells)))
+    dataset = load_table(str(path), Sink())
+    assert dataset is not None
+    return dataset
+
+
+@pytest.mark.parametrize("day", ["", "-01"])
+def test_months_are_counted_and_shown_as_months(tmp_path: Path, day: str) -> None:
+    cells = [f"{2019 + i // 12}-{1 + i % 12:02}" for i in range(30)]
+    dataset = months(tmp_path, [cell + day for cell in cells])
+    column = dataset.columns[0]
+    values = dataset.splits["all"].values[:, 0]
+    assert column.unit == "months"
+    assert column.scale is not None
+    assert column.scale.resolution == 1.0
+    assert [exact_text(column, float(v)) for v in values] == cells
+    assert exact_text(column, values[0] + 0.4) == cells[0]
+    found = as_column(column, values)
+    assert found.astype("datetime64[M]").astype(str).tolist() == cells
+    assert found.dtype == np.dtype("datetime64[D]")
+
+
+def test_first_days_of_years_have_a_resolution_of_a_year(tmp_path: Path) -> None:
+    column = months(tmp_path, [f"{1960 + i}-01" for i in range(30)]).columns[0]
+    assert column.scale is not None
+    assert column.scale.resolution == 12.0
+    assert column_text(column) == "1960-01 to 1989-01"
+
+
+def test_days_of_later_data_lie_between_months(tmp_path: Path) -> None:
+    model = months(tmp_path, [f"2020-{1 + i % 12:02}" for i in range(30)])
+    given = raw_from_python({"when": ["2020-02", "2020-02-15 12:00"], "y": [0.5, 1.5]}, Sink())
+    assert given is not None
+    later = load_table(given, Sink(), columns=model.columns, rules=model.rules)
+    assert later is not None
+    assert later.splits["all"].values[:, 0].tolist() == [601.0, 601.5]
+
+
+def test_two_first_days_may_be_a_coincidence(tmp_path: Path) -> None:
+    assert months(tmp_path, ["2020-01-01", "2020-02-01"] * 9).columns[0].unit == "days"

@@ -198,7 +198,7 @@ def test_irregular_text_is_declined_by_the_fast_reader(text: str, delimiter: str
 
 
 def test_numbers_and_texts_are_shown_as_they_were_written() -> None:
-    assert [label_text(v) for v in ("a", 3, 2.5, True)] == ["a", "3", "2.5", "True"]
+    assert [label_text(v) for v in ("a", 3, 2.5, True)] == ["a", "3", "2.5", "true"]
 
 
 @settings(deadline=None)

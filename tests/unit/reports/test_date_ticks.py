@@ -64,3 +64,8 @@ def test_ticks_are_few_ascending_and_within(low: float, span: float, count: int,
     assert found == sorted(set(found))
     assert len(found) <= count + 2
     assert all(low - 1e-6 <= value <= low + span + 1e-6 for value in found)
+
+
+def test_months_are_marked_at_round_numbers() -> None:
+    assert date_ticks(598.5, 640.2, "months") == [600.0, 612.0, 624.0, 636.0]
+    assert date_ticks(-3.5, 2.0, "months") == [-2.0, 0.0, 2.0]
