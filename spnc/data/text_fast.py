@@ -178,6 +178,9 @@ def _read_ahead(blocks: Iterator[bytes], reader: FastReader) -> Iterator[tuple[i
     with ThreadPoolExecutor(1) as worker:
         length, waiting = 0, None
         for block in blocks:
+            if reader.digits_only:  # so fast that a thread would only take memory
+                yield len(block), reader.read(block)
+                continue
             begun = worker.submit(reader.read, block)
             if waiting is not None:
                 yield length, waiting.result()
