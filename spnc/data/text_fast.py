@@ -31,7 +31,7 @@ from spnc.data.text_cells import WHITESPACE, is_number
 from spnc.data.text_layout import BYTE_ORDER_MARK
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
-_PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
+_PARALLEL_BYTES = 1 << 20  # that one thread parses at a time
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
