@@ -31,7 +31,7 @@ from spnc.data.text_cells import WHITESPACE, is_number
 from spnc.data.text_layout import BYTE_ORDER_MARK
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
-_PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
+_PARALLEL_BYTES = 1 << 20  # that one thread parses at a time
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -178,6 +178,9 @@ def _read_ahead(blocks: Iterator[bytes], reader: FastReader) -> Iterator[tuple[i
     with ThreadPoolExecutor(1) as worker:
         length, waiting = 0, None
         for block in blocks:
+            if reader.digits_only:  # so fast that a thread would only take memory
+                yield len(block), reader.read(block)
+                continue
             begun = worker.submit(reader.read, block)
             if waiting is not None:
                 yield length, waiting.result()
