@@ -80,10 +80,11 @@ class Model:
         return self._engine
 
     def log_likelihood(self, data: Any) -> NDArray[np.float64]:
-        """Return log p(row) for the rows of a data frame, a dict of columns or an array.
+        """Return log p(row) for the rows of a data frame, dicts or an array.
 
         Columns with names are matched by name, in any order; an absent one is missing in every
-        row. Arrays have the columns in the model's order, texts as their codes. Missing cells are
+        row. One row is a dict of values, or a series of pandas with names as its index. Arrays
+        have the columns in the model's order, texts as their codes. Missing cells are
         marginalised. An impossible row has -inf. Raises `InputError` for unknown columns, and for
         values that no column can have.
         """
@@ -95,10 +96,13 @@ class Model:
 
         Raises `InputError`.
         """
-        if isinstance(data, Rows) and data.columns == self.columns:
-            return Table(data.values)
-        sink = Sink()
-        raw = raw_from_python(data, sink)
+        if isinstance(data, Rows):
+            if data.columns == self.columns:
+                return Table(data.values)
+            data = data.to_dict()
+        sink, rules = Sink(), self.rules
+        known = frozenset((*(c.name for c in self.columns), *rules.names, *rules.index))
+        raw = raw_from_python(data, sink, known)
         sink.stop()
         assert raw is not None
         if raw.names is None and raw.width not in (len(self.columns), len(self.rules.names)):

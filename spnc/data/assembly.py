@@ -61,6 +61,7 @@ def assembled(
     reports = {split: FileReport(sink, table.file) for split, table in tables.items()}
     rules = rules_by_name(matched.names, options, sink)
     units = next(iter(tables.values())).units
+    index = frozenset[str]().union(*(table.index for table in tables.values()))
     weights = _weights(matched, tables, options, reports, sink)
     columns: list[Column] = []
     cells: dict[str, list[Cells]] = {split: [] for split in tables}
@@ -75,7 +76,12 @@ def assembled(
             for split, places in matched.places.items()
         ]
         declared = rule is not None and (rule.kind != "auto" or rule.labels is not None)
-        verdict = judge_declared(parts, rule) if rule and declared else judge(name, parts)
+        if rule and declared:
+            verdict = judge_declared(parts, rule)
+        elif name in index:
+            verdict = Verdict(None, parts, omission="id")
+        else:
+            verdict = judge(name, parts)
         verdicts.append((name, replace(verdict, parts=[], odd=None)))
         if verdict.odd is not None and sound:
             originals = dict(zip(tables, parts, strict=True))
@@ -84,7 +90,8 @@ def assembled(
         if verdict.kind is None:
             left_out[name] = "ignore" if verdict.omission is None else verdict.omission
             continue
-        column = labelled(column_of(name, verdict, rule, units.get(name, "")), options.unseen)
+        unit = units.get(name) or next((p.unit for p in verdict.parts if p.unit), "")
+        column = labelled(column_of(name, verdict, rule, unit), options.unseen)
         columns.append(column)
         for split, part in zip(tables, verdict.parts, strict=True):
             found, misfits = encoded(part, column, "error")
@@ -102,8 +109,10 @@ def assembled(
         for table in tables.values():
             warn_of_header(table, sink)
         warn_of_left_out(verdicts, sink, where)
-    names = matched.names if left_out or options.weight is not None else ()
-    later = TableRules(names, options.weight, options.unseen)
+    skipped = tuple(name for name in matched.names if name in index and name in left_out)
+    others = tuple(name for name in matched.names if name not in skipped)
+    names = others if len(others) > len(columns) else ()
+    later = TableRules(names, options.weight, options.unseen, skipped)
     return Assembled(tuple(columns), cells, weights, left_out, later)
 
 

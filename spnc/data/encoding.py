@@ -96,13 +96,21 @@ def _distinct(raw: RawColumn) -> tuple[list[Any], NDArray[Any]]:
     if cells.dtype.kind != "f":
         low, high = int(cells.min()), int(cells.max())
         if high - low < TABLE_RANGE:
-            offset = cells if low == 0 else cells.astype(np.int64) - low
+            offset = cells if low == 0 else offsets(cells, low)
             values: list[Any] = list(range(low, high + 1))
             return ([bool(v) for v in values] if raw.kind == "booleans" else values), offset
     distinct, position = np.unique(cells, return_inverse=True)
     if raw.kind == "dates":
         return [iso_text(v) for v in distinct.tolist()], position
     return distinct.tolist(), position
+
+
+def offsets(cells: NDArray[Any], low: int) -> NDArray[np.int64]:
+    """Return how far whole numbers of any type are above the smallest of them."""
+    if cells.dtype == np.uint64:
+        found: NDArray[np.int64] = (cells - np.uint64(low)).astype(np.int64)
+        return found
+    return cells.astype(np.int64) - low
 
 
 def _whole(cells: Floats) -> NDArray[Any]:
@@ -120,13 +128,21 @@ def _code_of(value: Any, known: dict[Label, int]) -> int:
         return known[value]
     if isinstance(value, str):
         if is_number(value):
-            return known.get(float(value), -1)
+            return known.get(_number(value), -1)
         if value.lower() in ("true", "false"):
             return known.get(value.lower() == "true", -1)
         return -1
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return known.get(str(value), -1)
+
+
+def _number(text: str) -> float:
+    """Return the number that a text is; a whole number exactly."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
 
 
 def _unknown(
@@ -205,7 +221,7 @@ def cell_text(raw: RawColumn, row: int) -> str:
         return f"`{iso_text(float(cell))}`"
     if raw.kind == "booleans":
         return str(bool(cell))
-    return f"{float(cell):.12g}"
+    return str(int(cell)) if raw.cells.dtype.kind in "iu" else f"{float(cell):.12g}"
 
 
 def iso_text(seconds: float) -> str:

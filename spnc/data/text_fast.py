@@ -17,7 +17,7 @@ import pyarrow.compute
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from spnc.data.arrow_columns import raw_column
+from spnc.data.arrow_columns import raw_column, untyped_texts
 from spnc.data.raw_table import ColumnParts, RawColumn
 from spnc.data.text_cells import WHITESPACE, is_number
 from spnc.data.text_layout import BYTE_ORDER_MARK
@@ -25,6 +25,7 @@ from spnc.data.text_layout import BYTE_ORDER_MARK
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
 _PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
 _HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
+_LARGEST = 2.0**63  # whole numbers from here on are no integers to Arrow, and would be rounded
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
@@ -93,7 +94,7 @@ class FastReader:
                 integers = (i for i, kind in enumerate(table.schema.types) if kind == pa.int64())
                 wrong.update(integers)
             if not wrong - self.as_texts:
-                return [raw_column(table.column(i)) for i in range(self.width)]
+                return [_raw(table.column(i)) for i in range(self.width)]
             self.as_texts |= wrong
 
     def _read(self, block: bytes) -> Any:
@@ -132,13 +133,26 @@ class FastReader:
         return bool(before.all() and after.all() and same_line.all())
 
 
+def _raw(column: Any) -> RawColumn:
+    return untyped_texts(column) if column.type == _TEXTS else raw_column(column)
+
+
 def _as_declared(column: Any) -> bool:
     """Whether a column is of numbers, empty or of texts, as opposed to what Arrow made of it."""
     kind = column.type
     if pa.types.is_floating(kind):
         # `nan` that does not mark a missing value is a text.
-        return not pa.compute.any(pa.compute.is_nan(column)).as_py()
+        return not pa.compute.any(pa.compute.is_nan(column)).as_py() and not rounded(column)
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind) or kind == _TEXTS)
+
+
+def rounded(column: Any) -> bool:
+    """Whether Arrow made doubles of whole numbers, some of them too large for its integers."""
+    bounds = pa.compute.min_max(column).as_py()  # of values other than NaN
+    if bounds["min"] is None or max(-bounds["min"], bounds["max"]) < _LARGEST:
+        return False
+    part = pa.compute.equal(pa.compute.floor(column), column)
+    return bool(pa.compute.all(part).as_py())
 
 
 def _has_blank_line(block: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ _DATE = (
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?$"
 )
 _WHOLE = 2.0**53  # doubles count without gaps up to here
+_FINITE = 10**300  # larger whole numbers are read as floats, which may be infinite
+_DIGITS = r"^[+-]?[0-9]+$"
 
 
 def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
@@ -34,7 +37,7 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
     if column.kind == "numbers":
         if marks:
             absent = column.absent | np.isin(column.cells, marks)
-            return RawColumn("numbers", column.cells, absent if absent.any() else None)
+            return replace(column, missing=absent if absent.any() else None)
         return column
     if column.kind != "texts" or column.texts is None or not len(column.texts):
         return column
@@ -55,7 +58,8 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
         renumbered = np.cumsum(seen) - 1
         cells = np.where(seen[cells], renumbered[cells], 0)
         words = words.filter(pa.array(seen))
-    return RawColumn("texts", smallest(cells), absent if absent.any() else None, words)
+    missing_cells = absent if absent.any() else None
+    return replace(column, cells=smallest(cells), missing=missing_cells, texts=words)
 
 
 class Meaning(NamedTuple):
@@ -95,9 +99,15 @@ def meant(column: RawColumn, meaning: Meaning) -> Floats:
 def converted(column: RawColumn, meaning: Meaning) -> tuple[RawColumn, Mask]:
     """Return a column of texts as what they mean, and which cells mean nothing of the kind.
 
-    These cells are missing in the result.
+    These cells are missing in the result. Whole numbers are exact if 64 bits hold them.
     """
     absent = column.absent
+    if meaning is NUMBERS:
+        whole = _large_whole_numbers(column)
+        kind = None if whole is None else _integer_type(whole)
+        if kind is not None:
+            cells = np.array(whole, dtype=kind)[column.cells]
+            return RawColumn("numbers", cells, column.missing), np.zeros(column.rows, np.bool_)
     values = meant(column, meaning)
     cells = values[column.cells] if len(values) else np.full(column.rows, np.nan)
     cells[absent] = np.nan
@@ -106,6 +116,40 @@ def converted(column: RawColumn, meaning: Meaning) -> tuple[RawColumn, Mask]:
     holes = np.isnan(cells)
     truths = np.where(holes, 0.0, cells).astype(np.uint8)
     return RawColumn("booleans", truths, holes if holes.any() else None), holes & ~absent
+
+
+def are_digits(column: RawColumn) -> bool:
+    """Whether all texts of a column are whole numbers."""
+    return bool(pc.all(pc.match_substring_regex(column.texts, _DIGITS)).as_py())
+
+
+def exceed_doubles(column: RawColumn) -> bool:
+    """Whether texts are whole numbers that neither 64 bits hold nor doubles tell apart."""
+    whole = _large_whole_numbers(column)
+    return whole is not None and _integer_type(whole) is None and indistinct(whole)
+
+
+def indistinct(whole: Sequence[int]) -> bool:
+    """Whether whole numbers have at most half as many values if they become doubles."""
+    distinct = set(whole)
+    return len(distinct) > 1 and 2 * len({float(v) for v in distinct}) <= len(distinct)
+
+
+def _large_whole_numbers(column: RawColumn) -> list[int] | None:
+    """Return texts as whole numbers if they all are, and one of them is not exact as a double."""
+    if not len(column.texts) or not are_digits(column):
+        return None
+    whole = [int(text) for text in column.text_list()]
+    return whole if _WHOLE < max(map(abs, whole)) < _FINITE else None
+
+
+def _integer_type(whole: Sequence[int]) -> Any:
+    """Return the type of 64 bits that holds whole numbers; None if none does."""
+    for kind in (np.int64, np.uint64):
+        bounds = np.iinfo(kind)
+        if bounds.min <= min(whole) and max(whole) <= bounds.max:
+            return kind
+    return None
 
 
 def _seconds(texts: list[str]) -> Sequence[float]:
@@ -148,4 +192,5 @@ def whole_numbers(column: RawColumn) -> RawColumn | None:
     absent = column.absent
     holed = bool(absent.any())
     cells = np.where(absent, 0.0, column.cells) if holed else column.cells
-    return RawColumn("numbers", smallest(cells.astype(np.int64)), absent if holed else None)
+    whole = smallest(cells.astype(np.int64))
+    return replace(column, cells=whole, missing=absent if holed else None)
