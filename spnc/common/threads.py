@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 # Environment variables that other numerical libraries honour too.
 VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def thread_count(asked: int | None) -> int:
@@ -47,6 +50,18 @@ class ThreadTeam:
         """End the threads."""
         if self._pool is not None:
             self._pool.shutdown()
+
+
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return work(item) for each item, in order, computed by one thread per usable core.
+
+    Only for work that spends its time in NumPy: other code waits for Python's interpreter lock.
+    """
+    threads = thread_count(None)
+    if threads == 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
 
 
 def even_bounds(count: int, parts: int) -> list[int]:

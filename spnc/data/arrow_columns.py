@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from spnc.data.arrow_arrays import doubles, holes, stored_numbers
 from spnc.data.narrow_floats import widened
 from spnc.data.raw_table import RawColumn, smallest, text_column
 
@@ -39,20 +38,22 @@ def raw_column(values: Any) -> RawColumn:
         return _plain("numbers", values)
     if pa.types.is_floating(kind):
         if kind == pa.float64():
-            return RawColumn("numbers", _doubles(values))
+            return RawColumn("numbers", doubles(values))
         return RawColumn("numbers", widened(values.to_numpy()))
     if pa.types.is_decimal(kind):
-        return RawColumn("numbers", _doubles(values.cast(pa.float64(), safe=False)))
+        return RawColumn("numbers", doubles(values.cast(pa.float64(), safe=False)))
     if pa.types.is_date(kind):
-        return RawColumn("dates", _doubles(values.cast(pa.date32()).cast(pa.int32())) * _DAY)
+        return RawColumn("dates", doubles(values.cast(pa.date32()).cast(pa.int32())) * _DAY)
     if pa.types.is_timestamp(kind):
-        return RawColumn("dates", _doubles(values.cast(pa.int64())) / _PER_SECOND[kind.unit])
+        return RawColumn("dates", doubles(values.cast(pa.int64())) / _PER_SECOND[kind.unit])
     if pa.types.is_time32(kind) or pa.types.is_time64(kind) or pa.types.is_duration(kind):
         whole = pa.int32() if pa.types.is_time32(kind) else pa.int64()
-        seconds = _doubles(values.cast(whole)) / _PER_SECOND[kind.unit]
+        seconds = doubles(values.cast(whole)) / _PER_SECOND[kind.unit]
         unit = DURATION_UNIT if pa.types.is_duration(kind) else TIME_UNIT
         return RawColumn("numbers", seconds, unit=unit)
-    absent = np.asarray(values.is_null().to_numpy(), dtype=np.bool_)
+    absent = holes(values)
+    if absent is None:
+        absent = np.zeros(len(values), dtype=np.bool_)
     return RawColumn("other", np.zeros(len(values), dtype=np.uint8), absent)
 
 
@@ -75,19 +76,12 @@ def _is_text(kind: Any) -> bool:
     )
 
 
-def _doubles(values: Any) -> NDArray[np.float64]:
-    """Return numbers as doubles, NaN where there is none."""
-    found = values.to_numpy()
-    return np.asarray(found, dtype=np.float64)
-
-
 def _plain(kind: Any, values: Any) -> RawColumn:
     """Return a column of whole numbers or booleans in the smallest type."""
-    missing = None
-    if values.null_count:
-        missing = np.asarray(values.is_null().to_numpy(), dtype=np.bool_)
-        values = pc.fill_null(values, 0)
-    return RawColumn(kind, smallest(values.to_numpy()), missing)
+    cells, missing = stored_numbers(values), holes(values)
+    if missing is not None:
+        cells = np.where(missing, cells.dtype.type(0), cells)
+    return RawColumn(kind, smallest(cells), missing)
 
 
 def _categories(values: Any) -> RawColumn:
@@ -115,12 +109,11 @@ def untyped_texts(values: Any) -> RawColumn:
         values = values.cast(pa.dictionary(pa.int32(), pa.string()))
     if not values.num_chunks:
         return text_column([])
+    if any(chunk.dictionary.null_count for chunk in values.chunks):
+        values = values.cast(pa.string()).dictionary_encode()
     values = values.unify_dictionaries()
-    parts, absent = [], []
-    for chunk in values.chunks:
-        absent.append(chunk.indices.is_null().to_numpy(zero_copy_only=False))
-        whole = chunk.indices.fill_null(0) if chunk.indices.null_count else chunk.indices
-        parts.append(whole.to_numpy(zero_copy_only=False))
-    missing = np.concatenate(absent)
-    texts = values.chunk(0).dictionary
-    return RawColumn("texts", np.concatenate(parts), missing if missing.any() else None, texts)
+    positions = pa.chunked_array([chunk.indices for chunk in values.chunks])
+    cells, missing = stored_numbers(positions), holes(positions)
+    if missing is not None:
+        cells = np.where(missing, cells.dtype.type(0), cells)
+    return RawColumn("texts", cells, missing, values.chunk(0).dictionary)

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
+from spnc.common.threads import in_threads
 from spnc.data.column_kinds import Verdict, judge
 from spnc.data.column_warnings import warn_of_header, warn_of_left_out, warn_of_odd_cells
 from spnc.data.columns import Column
-from spnc.data.dataset import Cells, Table
+from spnc.data.dataset import PIECE_CELLS, Cells, Table
 from spnc.data.declared import column_of, judge_declared, labelled, rules_by_name
 from spnc.data.encoding import Misfit, encoded
 from spnc.data.file_report import FileReport
@@ -177,18 +178,21 @@ def with_scales(
     given = {}
     if options is not None:
         given = rules_by_name([c.name for c in columns], options, Sink())
-    found = []
-    for i, column in enumerate(columns):
-        if not column.is_finite:
-            rule = given.get(column.name)
-            step = rule.resolution if rule is not None else None
-            if column.kind == "count":
-                step = 1.0
-            values = train.column(i)
-            scale = scale_of(values, train.weights, unit=column.unit, resolution=step)
-            column = replace(column, scale=scale)
-        found.append(column)
-    return tuple(found)
+
+    def scaled(i: int) -> Column:
+        column = columns[i]
+        if column.is_finite:
+            return column
+        rule = given.get(column.name)
+        step = rule.resolution if rule is not None else None
+        if column.kind == "count":
+            step = 1.0
+        scale = scale_of(train.column(i), train.weights, unit=column.unit, resolution=step)
+        return replace(column, scale=scale)
+
+    if train.rows * train.width < PIECE_CELLS:
+        return tuple(scaled(i) for i in range(len(columns)))
+    return tuple(in_threads(scaled, range(len(columns))))
 
 
 # ---- weights ---------------------------------------------------------------------------------

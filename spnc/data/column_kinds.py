@@ -28,9 +28,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from spnc.data.arrow_arrays import Mask
 from spnc.data.columns import ColumnKind, Label
 from spnc.data.encoding import DAY, TABLE_RANGE, cell_text, iso_text, offsets
-from spnc.data.raw_table import Mask, RawColumn, RawKind, joined, text_column
+from spnc.data.raw_table import RawColumn, RawKind, joined, text_column
 from spnc.data.text_values import (
     BOOLEANS,
     DATES,
@@ -157,7 +158,7 @@ def values_of(parts: Sequence[RawColumn]) -> tuple[Label, ...]:
         return _in_order(sorted(joined(present).text_list()), parts)
     seen: set[Any] = set()
     for part in present:
-        seen.update(_distinct(part.cells[~part.absent]))
+        seen.update(_distinct(part.present))
     if kind == "dates":
         return tuple(iso_text(v) for v in sorted(seen))
     return _in_order(_labels(sorted(seen)), parts)
@@ -183,13 +184,13 @@ def as_texts(column: RawColumn) -> RawColumn:
 
 def _judge_texts(name: str, parts: list[RawColumn]) -> Verdict:
     whole = joined([p for p in parts if not p.is_empty])
-    rows = int((~whole.absent).sum())
-    cells = np.bincount(whole.cells[~whole.absent], minlength=len(whole.texts))
+    present = whole.cells if whole.missing is None else whole.cells[~whole.missing]
+    rows = len(present)
     for meaning in _meanings([p for p in parts if not p.is_empty], NUMBERS, DATES):
         values = meant(whole, meaning)
         good = ~np.isnan(values)
         spread = len(np.unique(values[good])) > few_values(rows)
-        if spread and cells[good].sum() >= NEARLY_ALL * rows:
+        if spread and good[present].sum() >= NEARLY_ALL * rows:
             pairs = [
                 converted(p, meaning) if p.kind == "texts" else (p, p.absent & False) for p in parts
             ]
@@ -239,8 +240,8 @@ def _judge_numbers(name: str, parts: list[RawColumn]) -> Verdict:
     low, high = _range(parts)
     if _identifies(name, parts, low, high):
         return Verdict(None, parts, omission="id")
-    if high - low < high and indistinct([v for p in parts for v in _distinct(_present(p))]):
-        return _judge_labels(parts, sum(len(_present(p)) for p in parts))
+    if high - low < high and indistinct([v for p in parts for v in _distinct(p.present)]):
+        return _judge_labels(parts, sum(len(p.present) for p in parts))
     return Verdict("count" if 0 <= NEAR_ZERO * low <= high - low else "real", parts)
 
 
@@ -251,7 +252,7 @@ def _judge_codes(parts: list[RawColumn]) -> Verdict:
         parts = [whole for whole in wholes if whole is not None]
     if set(values_of(parts)) <= {0, 1}:
         return Verdict("binary", parts, (0, 1))
-    return _judge_labels(parts, sum(len(_present(p)) for p in parts))
+    return _judge_labels(parts, sum(len(p.present) for p in parts))
 
 
 def _judge_dates(parts: list[RawColumn]) -> Verdict:
@@ -264,8 +265,7 @@ def _judge_dates(parts: list[RawColumn]) -> Verdict:
 def date_unit(parts: Sequence[RawColumn]) -> str:
     """Return "days" if all dates are midnights, else "seconds"."""
     for part in parts:
-        cells = part.cells[~part.absent]
-        if part.kind == "dates" and (cells % DAY != 0).any():
+        if part.kind == "dates" and (part.present % DAY != 0).any():
             return "seconds"
     return "days"
 
@@ -278,10 +278,9 @@ def _at_most(parts: Sequence[RawColumn], limit: int) -> list[Any] | None:
     """Return the distinct numbers of all parts, sorted; None if there are more than `limit`."""
     seen: set[Any] = set()
     for part in parts:
-        for cells in (part.cells[:_PEEKED], part.cells):
-            absent = part.absent[: len(cells)]
-            cells = cells[~absent] if absent.any() else cells
-            seen.update(_distinct(cells))
+        for some in (slice(_PEEKED), slice(None)):
+            missing = None if part.missing is None else part.missing[some]
+            seen.update(_distinct(RawColumn(part.kind, part.cells[some], missing).present))
             if len(seen) > limit:
                 return None
     return sorted(seen)
@@ -300,23 +299,19 @@ def _distinct(cells: Any) -> list[Any]:
     return found
 
 
-def _present(part: RawColumn) -> Any:
-    return part.cells[~part.absent]
-
-
 def _range(parts: Sequence[RawColumn]) -> tuple[int, int]:
-    present = [p.cells[~p.absent] for p in parts if not p.is_empty]
+    present = [p.present for p in parts if not p.is_empty]
     return min(int(c.min()) for c in present), max(int(c.max()) for c in present)
 
 
 def _identifies(name: str, parts: Sequence[RawColumn], low: int, high: int) -> bool:
     """Whether distinct whole numbers number the rows: 0 or 1 on without gaps, or named an id."""
-    rows = sum(int((~p.absent).sum()) for p in parts)
+    rows = sum(len(p.present) for p in parts)
     plain = name.lower()
     named = plain in _ID_NAMES or plain.endswith(("_id", " id", ".id")) or name.endswith("Id")
     if rows < ID_ROWS or not (named or (low in (0, 1) and high - low + 1 == rows)):
         return False
     if low < 0 and high > np.iinfo(np.int64).max:  # no type of 64 bits holds all of them
-        return len({v for p in parts for v in _distinct(_present(p))}) == rows
-    cells = np.concatenate([_present(p).astype(np.int64) for p in parts])
+        return len({v for p in parts for v in _distinct(p.present)}) == rows
+    cells = np.concatenate([p.present.astype(np.int64) for p in parts])
     return len(np.unique(cells)) == rows

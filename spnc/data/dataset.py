@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
+from spnc.common.threads import in_threads
 from spnc.data.columns import Column
 from spnc.data.distinct import distinct_rows, ranked
 from spnc.data.table_rules import AS_MODELLED, TableRules
@@ -98,11 +99,19 @@ class Table:
             [np.empty((len(o), size), kind) for o, kind in zip(own, kinds, strict=True)]
             for size in sizes
         ]
-        for number, positions in enumerate(own):
-            for place, i in enumerate(positions):
-                cells, columns[i] = columns[i], columns[i][:0]
-                for store, part in zip(stores, parts, strict=True):
-                    store[number][place] = cells[part]
+
+        def copy(target: tuple[int, int, int]) -> None:
+            number, place, i = target
+            cells, columns[i] = columns[i], np.empty(0, columns[i].dtype)
+            for store, part in zip(stores, parts, strict=True):
+                store[number][place] = cells[part]
+
+        targets = [(n, place, i) for n, o in enumerate(own) for place, i in enumerate(o)]
+        if rows * len(columns) < PIECE_CELLS:
+            for target in targets:
+                copy(target)
+        else:
+            in_threads(copy, targets)
         columns.clear()
         found = []
         for store, part in zip(stores, parts, strict=True):
@@ -119,7 +128,8 @@ class Table:
 
     def _set(self, blocks: tuple[Block, ...], weights: Floats | None) -> None:
         self.blocks = blocks
-        self.weights = np.ones(self.rows) if weights is None else weights
+        # Ones that share one place in memory: ten million of their own would take 80 MB.
+        self.weights = np.broadcast_to(1.0, self.rows) if weights is None else weights
         self._place = np.empty((2, self.width), dtype=np.intp)  # by column: block, place in it
         for number, block in enumerate(blocks):
             self._place[0, block.columns] = number
@@ -156,6 +166,17 @@ class Table:
         found: Cells = self.blocks[self._place[0, column]].cells[self._place[1, column]]
         return found
 
+    def has(self, columns: NDArray[np.intp], states: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which rows have each of these states of these columns, `[state, row]`."""
+        if len(self.blocks) == 1:
+            (block,) = self.blocks
+            return np.ascontiguousarray(block.cells[self._place[1, columns]] == states[:, None])
+        found = np.empty((len(columns), self.rows), dtype=np.bool_)
+        for number, block in enumerate(self.blocks):
+            own = self._place[0, columns] == number
+            found[own] = block.cells[self._place[1, columns[own]]] == states[own, None]
+        return found
+
     def at(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
         """Return the cells at these rows and columns, which are broadcast, as doubles."""
         if len(self.blocks) == 1:
@@ -168,6 +189,16 @@ class Table:
             cells = block.cells[self._place[1, columns[own]], rows[own]]
             found[own] = _doubles(cells, block.missing_code)
         return found
+
+    def cut(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Table:
+        """Return the table of these rows and columns, in this order."""
+        number, place = self._place[:, columns]
+        blocks = []
+        for i in np.unique(number).tolist():
+            own = np.flatnonzero(number == i)
+            cells = self.blocks[i].cells[place[own, None], rows]
+            blocks.append(Block(own, cells))
+        return Table.of_blocks(blocks, self.weights[rows])
 
     def take(self, rows: NDArray[Any] | slice, weights: Floats | None = None) -> Table:
         """Return some of the rows, with their own weights or with those given."""
@@ -199,6 +230,14 @@ class Table:
         step = max(1, PIECE_CELLS // max(1, self.width))
         for begin in range(0, self.rows, step):
             yield self.take(slice(begin, begin + step))
+
+    def column_pieces(self) -> Iterator[Block]:
+        """Yield the columns in blocks of at most `PIECE_CELLS` cells or one column."""
+        step = max(1, PIECE_CELLS // max(1, self.rows))
+        for block in self.blocks:
+            for begin in range(0, len(block.columns), step):
+                part = slice(begin, begin + step)
+                yield Block(block.columns[part], block.cells[part])
 
 
 def _missing(cells: Cells, code: int | None) -> NDArray[np.bool_]:
@@ -256,5 +295,7 @@ class Dataset:
             sha.update(f"{name} {(table.rows, table.width)}\n".encode())
             for piece in table.pieces():
                 sha.update(np.ascontiguousarray(piece.values).tobytes())
-            sha.update(np.ascontiguousarray(table.weights).tobytes())
+            for begin in range(0, table.rows, PIECE_CELLS):
+                weights = table.weights[begin : begin + PIECE_CELLS]
+                sha.update(np.ascontiguousarray(weights).tobytes())
         return sha.hexdigest()

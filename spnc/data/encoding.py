@@ -59,7 +59,6 @@ def _codes(raw: RawColumn, column: Column, unseen: Unseen) -> tuple[Cells, list[
     kind = code_type(column.states)
     hole = np.iinfo(kind).max
     labels: Sequence[Label] = column.labels if column.labels is not None else range(column.states)
-    absent = raw.absent
     # Codes that stand for themselves, as most tables of codes have them, need no translation.
     plain = column.labels is None and raw.kind != "texts" and raw.cells.dtype == kind
     if plain and raw.missing is None and int(raw.cells.max(initial=0)) < column.states:
@@ -73,14 +72,14 @@ def _codes(raw: RawColumn, column: Column, unseen: Unseen) -> tuple[Cells, list[
     elif unseen == "missing":
         found[new] = hole
     misfits = []
-    if unseen == "error" or (unseen == "other" and OTHER not in known):
-        bad = new[position] & ~absent
+    if new.any() and (unseen == "error" or (unseen == "other" and OTHER not in known)):
+        bad = new[position] & ~raw.absent
         if bad.any():
             misfits = [_unknown(raw, column, np.flatnonzero(bad), labels)]
     found[found < 0] = hole
     codes = found.astype(kind)[position]
-    if absent.any():
-        codes[absent] = hole
+    if raw.missing is not None or raw.cells.dtype.kind == "f":
+        codes[raw.absent] = hole
     return codes, misfits
 
 
@@ -170,6 +169,8 @@ def _numbers(raw: RawColumn, column: Column) -> tuple[Cells, list[Misfit]]:
     values: Floats = raw.doubles()
     if column.kind == "date":
         values = _dates(raw, values, column.unit)
+    if raw.cells.dtype.kind in "iu" and (column.kind != "count" or int(raw.cells.min()) >= 0):
+        return values, misfits  # whole numbers have no other problems
     with np.errstate(invalid="ignore"):
         infinite = np.isinf(values)
         wrong = np.zeros(len(values), dtype=np.bool_)

@@ -70,10 +70,9 @@ def pair_counts(columns: Sequence[Column], table: Table) -> PairCounts:
     implied = offsets[:-1][table.complete_columns()] if whole else offsets[:0]
     counted = np.setdiff1d(np.arange(len(states)), implied)
     for piece in table.pieces():
-        values = piece.values
-        present = (values[:, owners[counted]] == states[counted]).astype(kind)
-        weighted = present * piece.weights[:, None].astype(kind)
-        counts[np.ix_(counted, counted)] += present.T @ weighted
+        present = piece.has(owners[counted], states[counted]).astype(kind)
+        weighted = present * piece.weights.astype(kind)
+        counts[np.ix_(counted, counted)] += present @ weighted.T
     if len(implied):
         _fill_in(counts, implied, counted, owners, float(table.weights.sum()))
     return PairCounts(offsets.astype(np.int64), counts)

@@ -12,12 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
+from spnc.data.arrow_arrays import Mask, holes, index_array, stored_numbers, text_array
 from spnc.data.columns import Label
 from spnc.data.narrow_floats import widened
 
 RawKind = Literal["numbers", "booleans", "texts", "dates", "other"]
 Stated = Literal["texts", "categories"]
-Mask = NDArray[np.bool_]
 
 
 def default_name(column: int) -> str:
@@ -60,6 +60,14 @@ class RawColumn:
         return holes if self.missing is None else holes | self.missing
 
     @property
+    def present(self) -> NDArray[Any]:
+        """The cells that are not missing."""
+        if self.missing is None and self.cells.dtype.kind != "f":
+            return self.cells
+        absent = self.absent
+        return self.cells[~absent] if absent.any() else self.cells
+
+    @property
     def is_empty(self) -> bool:
         """Whether every cell is missing."""
         some = self.cells[:1]  # which settles it for most columns
@@ -74,6 +82,12 @@ class RawColumn:
         found = self.cells.astype(np.float64)
         found[self.missing] = np.nan
         return found
+
+    def positions(self) -> NDArray[np.int32]:
+        """Return the positions of texts in the smallest type of Arrow's; 0 where missing."""
+        if self.cells.dtype.kind != "f" and self.missing is None:
+            return self.cells.astype(np.int32, copy=False)
+        return np.where(self.absent, 0, self.cells).astype(np.int32)
 
     def text_list(self) -> list[str]:
         """Return the distinct texts, in the order of their positions."""
@@ -148,9 +162,10 @@ def number_columns(values: NDArray[Any]) -> list[RawColumn]:
 def text_column(cells: Sequence[str | None]) -> RawColumn:
     """Return the column of these texts; None is a missing cell."""
     coded = pa.array(cells, type=pa.string()).dictionary_encode()
-    absent = coded.indices.is_null().to_numpy(zero_copy_only=False)
-    positions = coded.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    return RawColumn("texts", positions, absent if absent.any() else None, coded.dictionary)
+    positions, missing = stored_numbers(coded.indices), holes(coded.indices)
+    if missing is not None:
+        positions = np.where(missing, np.int32(0), positions)
+    return RawColumn("texts", positions, missing, coded.dictionary)
 
 
 def smallest(cells: NDArray[Any]) -> NDArray[Any]:
@@ -199,6 +214,8 @@ class ColumnParts:
         if old is None or kind != old.dtype or end > len(old):
             size = max(end, self._expected if old is None or end <= len(old) else 2 * len(old))
             pages = mmap.mmap(-1, max(1, size * kind.itemsize))
+            if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux: fewer page faults
+                pages.madvise(mmap.MADV_HUGEPAGE)
             self._buffer = np.frombuffer(pages, dtype=kind, count=size)
             if old is not None:
                 self._buffer[: self._used] = old[: self._used]
@@ -230,17 +247,16 @@ def joined(parts: Sequence[RawColumn]) -> RawColumn:
     kind: RawKind = filled[0] if filled else "numbers"
     texts, cells = None, [p.cells for p in parts]
     if kind == "texts":
-        none = pa.array([], type=pa.string())
         chunks = [
             pa.DictionaryArray.from_arrays(
-                np.where(p.absent, 0, p.cells).astype(np.int32),
-                p.texts if p.texts is not None and len(p.texts) else pa.array([""]),
+                index_array(p.positions()),
+                p.texts if p.texts is not None and len(p.texts) else text_array([""]),
             )
             for p in parts
         ]
         whole = pa.chunked_array(chunks).unify_dictionaries()
-        texts = whole.chunk(0).dictionary if whole.num_chunks else none
-        cells = [chunk.indices.to_numpy() for chunk in whole.chunks]
+        texts = whole.chunk(0).dictionary if whole.num_chunks else text_array([])
+        cells = [stored_numbers(chunk.indices) for chunk in whole.chunks]
     missing = None
     if any(p.missing is not None for p in parts):
         masks = (p.missing if p.missing is not None else np.zeros(p.rows, np.bool_) for p in parts)

@@ -26,7 +26,7 @@ def resolution_of(values: Floats, unit: str = "") -> float:
     """
     if not len(values):
         return 1.0
-    largest = float(np.abs(values).max())
+    largest = float(max(values.max(), -values.min()))
     if largest == 0.0:
         return 1.0
     some = values[:: max(1, len(values) // _PROPOSING)][:_PROPOSING]

@@ -23,18 +23,20 @@ def scale_of(
     if not len(values):
         return Scale(resolution=resolution or 1.0)
     step = resolution or resolution_of(values, unit)
+    low, high = float(values.min()), float(values.max())
     mean, sd = _moments(values, weights)
-    positive = values > 0
     log_mean, log_sd = 0.0, 1.0
-    if positive.any():
-        logs = np.log(values if positive.all() else values[positive])
-        log_mean, log_sd = _moments(logs, weights if positive.all() else weights[positive])
+    if high > 0.0:
+        if low <= 0.0:
+            positive = np.flatnonzero(values > 0.0)  # much faster than a mask where signs vary
+            values, weights = values[positive], weights[positive]
+        log_mean, log_sd = _moments(np.log(values), weights)
         if log_sd == 0.0:
             log_sd = min(1.0, step / float(np.exp(log_mean)))
     return Scale(
         resolution=step,
-        low=float(values.min()),
-        high=float(values.max()),
+        low=low,
+        high=high,
         mean=mean,
         sd=sd or step,
         log_mean=log_mean,
@@ -48,6 +50,9 @@ def _moments(values: Floats, weights: Floats) -> tuple[float, float]:
     total = float(weights.sum())
     origin = float(values[0])  # differences keep the digits that squares of large values lose
     centred = values - origin
-    shift = float((centred * weights).sum()) / total
+    # Most tables have no weights: then these products only take time.
+    alike = bool((weights == 1.0).all())
+    shift = float((centred if alike else centred * weights).sum()) / total
     centred -= shift
-    return origin + shift, float(np.sqrt((centred * centred * weights).sum() / total))
+    centred *= centred
+    return origin + shift, float(np.sqrt((centred if alike else centred * weights).sum() / total))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,20 @@ from numpy.typing import NDArray
 
 from spnc.data.arrow_columns import raw_column, untyped_texts
 from spnc.data.raw_table import ColumnParts, RawColumn
+from spnc.data.text_bytes import (
+    NEWLINE,
+    count_byte,
+    has_blank_line,
+    has_hexadecimal,
+    is_plainly_quoted,
+)
 from spnc.data.text_cells import WHITESPACE, is_number
 from spnc.data.text_layout import BYTE_ORDER_MARK
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
 _PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
-_HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z_])0[xX][0-9A-Fa-f]")
 _LARGEST = 2.0**63  # whole numbers from here on are no integers to Arrow, and would be rounded
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
-
-_QUOTE, _NEWLINE = ord('"'), ord("\n")
 
 
 class IrregularTextError(Exception):
@@ -53,6 +58,13 @@ class FastReader:
 
     def parse(self, block: bytes) -> list[RawColumn]:
         """Return the columns of a block without header. Raises `IrregularTextError`."""
+        return raw_columns(self.read(block))
+
+    def read(self, block: bytes) -> Any:
+        """Return what `raw_columns` turns into the columns of a block, perhaps in another thread.
+
+        Raises `IrregularTextError`.
+        """
         if not block[:1].strip(b"\n") or block.endswith(b"\n\n"):  # copied only if need be
             block = block.rstrip(b"\n") + b"\n"
         if block == b"\n":
@@ -73,28 +85,28 @@ class FastReader:
             if b"\n" in start[:-1]:
                 raise
 
-    def _parsed(self, block: bytes) -> list[RawColumn]:
+    def _parsed(self, block: bytes) -> Any:
         if (
             b"\0" in block
             or block.startswith(BYTE_ORDER_MARK)
-            or (b'"' in block and not self._plainly_quoted(block))
+            or (b'"' in block and not self._is_plainly_quoted(block))
         ):
             raise IrregularTextError
-        if self.width == 1 and _has_blank_line(block):
+        if self.width == 1 and has_blank_line(block):
             raise IrregularTextError
-        rows = block.count(b"\n") + (not block.endswith(b"\n"))
+        rows = count_byte(block, NEWLINE) + (not block.endswith(b"\n"))
         if self.delimiter == WHITESPACE:
             block = _single_spaces(block)
         while True:
             table = self._read(block)
-            if table.num_rows != rows:
+            if table.num_rows != rows:  # blank lines, cells of several lines
                 raise IrregularTextError
             wrong = {i for i in range(self.width) if not _as_declared(table.column(i))}
-            if _has_hexadecimal(block):  # a number to Arrow, a word to spnc
-                integers = (i for i, kind in enumerate(table.schema.types) if kind == pa.int64())
-                wrong.update(integers)
+            integers = {i for i, kind in enumerate(table.schema.types) if kind == pa.int64()}
+            if integers and has_hexadecimal(block):  # a number to Arrow, a word to spnc
+                wrong |= integers
             if not wrong - self.as_texts:
-                return [_raw(table.column(i)) for i in range(self.width)]
+                return table
             self.as_texts |= wrong
 
     def _read(self, block: bytes) -> Any:
@@ -113,24 +125,13 @@ class FastReader:
         except pa.ArrowInvalid as error:  # ragged rows, bytes that are not UTF-8
             raise IrregularTextError from error
 
-    def _plainly_quoted(self, block: bytes) -> bool:
-        """Whether every quote belongs to a cell that is quoted as a whole, within its line."""
-        if self.delimiter == WHITESPACE:
-            return False
-        cells = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
-        quotes = np.flatnonzero(cells == _QUOTE)
-        if len(quotes) % 2:
-            return False
-        opening, closing = quotes[0::2], quotes[1::2]
-        ends = np.array([_NEWLINE, ord(self.delimiter)], dtype=np.uint8)
-        # A doubled quote within a cell closes it and opens it again.
-        doubled = opening[1:] == closing[:-1] + 1
-        before, after = np.isin(cells[opening - 1], ends), np.isin(cells[closing + 1], ends)
-        before[1:] |= doubled
-        after[:-1] |= doubled
-        lines = np.flatnonzero(cells == _NEWLINE)
-        same_line = np.searchsorted(lines, opening) == np.searchsorted(lines, closing)
-        return bool(before.all() and after.all() and same_line.all())
+    def _is_plainly_quoted(self, block: bytes) -> bool:
+        return self.delimiter != WHITESPACE and is_plainly_quoted(block, self.delimiter)
+
+
+def raw_columns(found: Any) -> list[RawColumn]:
+    """Return the columns of what `FastReader.read` has returned."""
+    return found if isinstance(found, list) else [_raw(c) for c in found.columns]
 
 
 def _raw(column: Any) -> RawColumn:
@@ -155,18 +156,6 @@ def rounded(column: Any) -> bool:
     return bool(pa.compute.all(part).as_py())
 
 
-def _has_blank_line(block: bytes) -> bool:
-    """Whether a line is of white space, which is no row of a table with one column."""
-    lines = block.decode(errors="replace").split("\n")
-    return any(line.isspace() for line in lines)
-
-
-def _has_hexadecimal(block: bytes) -> bool:
-    """Whether a cell may be a number such as 0x1F. Looking for the letters first is faster."""
-    lower, upper = (mark[1:] in block and mark in block for mark in (b"0x", b"0X"))
-    return (lower or upper) and _HEXADECIMAL.search(block) is not None
-
-
 def _single_spaces(block: bytes) -> bytes:
     """Return lines with one space between cells and none around them."""
     block = re.sub(rb"[ \t]+", b" ", block)
@@ -185,10 +174,10 @@ def read_blocks(
     parts: list[ColumnParts] = []
     held: dict[int, str] = {}
     again = False
-    for block in blocks:
-        columns = reader.parse(block)
+    for length, found in _read_ahead(blocks, reader):
+        columns = raw_columns(found)
         if not parts:
-            more = 0 if size is None else size // len(block) + 1
+            more = 0 if size is None else size // length + 1
             parts = [ColumnParts(more * column.rows) for column in columns]
         for i, column in enumerate(columns):
             if not (column.kind == "numbers" and column.is_empty):
@@ -196,6 +185,20 @@ def read_blocks(
             if not again:
                 parts[i].append(column)
     return None if again else [part.whole() for part in parts]
+
+
+def _read_ahead(blocks: Iterator[bytes], reader: FastReader) -> Iterator[tuple[int, Any]]:
+    """Yield the length of each block and what the reader returns, while it reads the next one."""
+    with ThreadPoolExecutor(1) as worker:
+        length, waiting = 0, None
+        for block in blocks:
+            begun = worker.submit(reader.read, block)
+            if waiting is not None:
+                yield length, waiting.result()
+            length, waiting = len(block), begun
+            del block, begun
+        if waiting is not None:
+            yield length, waiting.result()
 
 
 def parse_digits(body: bytes, delimiter: str) -> NDArray[np.uint8] | None:

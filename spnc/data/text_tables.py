@@ -11,6 +11,7 @@ from typing import BinaryIO
 from spnc.data.file_report import FileReport
 from spnc.data.options import MISSING, Header
 from spnc.data.raw_table import RawTable
+from spnc.data.text_bytes import QUOTE, count_byte
 from spnc.data.text_cells import ends_inside_a_cell, records
 from spnc.data.text_exact import check_names, parse_exact
 from spnc.data.text_fast import FastReader, IrregularTextError, read_blocks
@@ -136,31 +137,35 @@ def cut_header(block: bytes, layout: Layout) -> tuple[list[str], bytes]:
 
 def whole_rows(stream: BinaryIO, delimiter: str, size: int) -> Iterator[bytes]:
     """Yield a text in pieces that end at the end of a row, with `\\n` as the only line end."""
-    data = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+    rest = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
     wanted = size
     while True:
-        more = stream.read(wanted)
-        data += more
-        # A `\r` at the end may be the first byte of a `\r\n`.
-        open_end = b"\r" if more and data.endswith(b"\r") else b""
-        data = with_plain_line_ends(data[: len(data) - len(open_end)])
-        end = data.rfind(b"\n") + 1 if more else len(data)
-        if more and (end == 0 or _is_cut(data[:end], delimiter)):
-            data += open_end
-            wanted = max(wanted, len(data))  # doubling keeps the total cost linear
+        more, open_end = stream.read(wanted), b""
+        last = not more
+        if b"\r" in more or b"\r" in rest:
+            rest, more = b"", rest + more
+            # A `\r` at the end may be the first byte of a `\r\n`.
+            open_end = b"\r" if not last and more.endswith(b"\r") else b""
+            more = with_plain_line_ends(more[: len(more) - len(open_end)])
+        end = len(more) if last else more.rfind(b"\n") + 1
+        rows = b"".join((rest, memoryview(more)[:end]))  # without a copy of a slice
+        rest = more[end:] + open_end
+        del more
+        if not last and (end == 0 or _is_cut(rows, delimiter)):
+            rest = rows + rest
+            wanted = max(wanted, len(rest))  # doubling keeps the total cost linear
             continue
-        if end:
-            yield data[:end]
-        if not more:
+        if rows:
+            yield rows
+        if last:
             return
-        data = data[end:] + open_end
         wanted = size
 
 
 def _is_cut(data: bytes, delimiter: str) -> bool:
     """Whether a piece ends inside a quoted cell."""
-    if data.count(b'"') % 2 == 0:  # or quotes are not in order, which is found out later
-        return False
+    if b'"' not in data or count_byte(data, QUOTE) % 2 == 0:
+        return False  # or quotes are not in order, which is found out later
     return ends_inside_a_cell(data.decode(errors="replace"), delimiter)
 
 

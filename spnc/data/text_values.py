@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spnc.common.arrays import Floats
-from spnc.data.raw_table import Mask, RawColumn, RawKind, smallest
+from spnc.data.arrow_arrays import Mask, stored_numbers, text_array, truth_array, truths
+from spnc.data.raw_table import RawColumn, RawKind, smallest
 from spnc.data.text_cells import NUMBER, is_number
 
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -23,8 +24,7 @@ _DATE = (
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?$"
 )
 _WHOLE = 2.0**53  # doubles count without gaps up to here
-_FINITE = 10**300  # larger whole numbers are read as floats, which may be infinite
-_DIGITS = r"^[+-]?[0-9]+$"
+_DIGITS = r"^[+-]?[0-9]{1,300}$"  # whole numbers that are finite as doubles
 
 
 def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
@@ -36,30 +36,31 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
     marks = [float(m) for m in missing if is_number(m.strip())]
     if column.kind == "numbers":
         if marks:
-            absent = column.absent | np.isin(column.cells, marks)
-            return replace(column, missing=absent if absent.any() else None)
+            marked = column.absent | np.isin(column.cells, marks)
+            return replace(column, missing=marked if marked.any() else None)
         return column
     if column.kind != "texts" or column.texts is None or not len(column.texts):
         return column
     texts = pc.utf8_trim_whitespace(column.texts).dictionary_encode()
-    position = texts.indices.to_numpy(zero_copy_only=False)
     words = texts.dictionary
-    marked = pc.is_in(words, value_set=pa.array([m.strip() for m in missing], type=pa.string()))
-    is_mark = np.asarray(marked.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    is_mark = truths(pc.is_in(words, value_set=text_array([m.strip() for m in missing])))
     if marks:
         is_mark |= [is_number(w) and float(w) in marks for w in words.to_pylist()]
-    cells = position[column.cells]
-    absent = is_mark[cells]
-    if column.missing is not None:
-        absent |= column.missing
+    cells = column.cells
+    if len(words) < len(column.texts):  # some are equal now; otherwise all stay where they are
+        cells = stored_numbers(texts.indices)[cells]
+    absent = column.missing
+    if is_mark.any():
+        absent = is_mark[cells] if absent is None else is_mark[cells] | absent
+    if absent is not None and not absent.any():
+        absent = None
     seen = np.zeros(len(words), dtype=np.bool_)
-    seen[cells if not absent.any() else cells[~absent]] = True
+    seen[cells if absent is None else cells[~absent]] = True
     if not seen.all():
         renumbered = np.cumsum(seen) - 1
         cells = np.where(seen[cells], renumbered[cells], 0)
-        words = words.filter(pa.array(seen))
-    missing_cells = absent if absent.any() else None
-    return replace(column, cells=smallest(cells), missing=missing_cells, texts=words)
+        words = words.filter(truth_array(seen))
+    return replace(column, cells=smallest(cells), missing=absent, texts=words)
 
 
 class Meaning(NamedTuple):
@@ -77,7 +78,7 @@ NUMBERS = Meaning(
 )
 BOOLEANS = Meaning(
     "booleans",
-    lambda texts: pc.is_in(pc.utf8_lower(texts), value_set=pa.array(list(_TRUTH))),
+    lambda texts: pc.is_in(pc.utf8_lower(texts), value_set=text_array(list(_TRUTH))),
     lambda texts: [_TRUTH[text.lower()] for text in texts],
 )
 DATES = Meaning(
@@ -89,10 +90,10 @@ DATES = Meaning(
 
 def meant(column: RawColumn, meaning: Meaning) -> Floats:
     """Return what each text of a column means, NaN for a text that means nothing of the kind."""
-    good = np.asarray(meaning.fits(column.texts).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    good = truths(meaning.fits(column.texts))
     values = np.full(len(good), np.nan)
     if good.any():
-        values[good] = meaning.values(column.texts.filter(pa.array(good)).to_pylist())
+        values[good] = meaning.values(column.texts.filter(truth_array(good)).to_pylist())
     return values
 
 
@@ -140,7 +141,7 @@ def _large_whole_numbers(column: RawColumn) -> list[int] | None:
     if not len(column.texts) or not are_digits(column):
         return None
     whole = [int(text) for text in column.text_list()]
-    return whole if _WHOLE < max(map(abs, whole)) < _FINITE else None
+    return whole if max(map(abs, whole)) > _WHOLE else None
 
 
 def _integer_type(whole: Sequence[int]) -> Any:
@@ -157,8 +158,8 @@ def _seconds(texts: list[str]) -> Sequence[float]:
     if not texts:
         return []
     try:
-        whole = pa.array(texts).cast(pa.timestamp("us"))
-        found: Floats = whole.cast(pa.int64()).to_numpy() / 1e6
+        whole = text_array(texts).cast(pa.timestamp("us"))
+        found: Floats = stored_numbers(whole.cast(pa.int64())) / 1e6
         return list(found)
     except pa.ArrowInvalid:
         return [_one_date(text) for text in texts]

@@ -14,12 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from spnc.data.dataset import Dataset
+from spnc.data.pairs import pair_counts
 from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
 from spnc.learners.support.chow_liu_trees import add_chow_liu_tree
-from spnc.learners.support.clustering import thread_pools
 from spnc.learners.support.deferred_builder import DeferredBuilder
 from spnc.learners.support.leaf_fit import DataSlice
 from spnc.learners.support.state_columns import report_numbers
@@ -49,6 +50,8 @@ class ChowLiu(Options):
             np.arange(table.rows), np.arange(len(task.columns)), float(table.weights.sum())
         )
         builder = DeferredBuilder(task)
-        with thread_pools().limit(limits=1):
-            add_chow_liu_tree(builder, task, None, whole, noise=self.noise)
+        with threadpool_limits(limits=1):
+            # Counted here: a slice of all rows would be a copy of the table.
+            pairs = pair_counts(task.columns, table)
+            add_chow_liu_tree(builder, task, None, whole, pairs=pairs, noise=self.noise)
         return builder.build()

@@ -42,7 +42,8 @@ class LearnSpn(Options):
     independence: float = option(
         5.0,
         "two columns are dependent when their G statistic reaches twice the degrees of freedom "
-        "times this (`g_factor` elsewhere); for binary columns 1.92 is a significance level of 5%",
+        "times this (`g_factor` elsewhere); for binary columns 1.92 is a significance level of 5%, "
+        "and pairs with numbers are tested at the level that it has there",
         min=0,
     )
     rows: Literal["em", "kmeans"] = option(
@@ -112,7 +113,8 @@ class LearnSpn(Options):
             builder.add_leaves(point, part)
             return []
         pairs = slice_counts(task, part)
-        parts = groups(g_test(pairs, self.independence))
+        numbers = np.array([not task.columns[c].is_finite for c in part.columns.tolist()])
+        parts = groups(g_test(pairs, self.independence, numbers))
         if len(parts) > 1:
             below = builder.add_product(point, part.weight)
             return [(DataSlice(part.rows, part.columns[p], part.weight), below) for p in parts]

@@ -68,9 +68,9 @@ class Point(FixedLeaf):
 
     @staticmethod
     def sample(table: Floats, columns: LeafColumns, rng: np.random.Generator) -> Floats:
-        """Draw a value from each box; for counts, the value itself."""
-        moved = rng.uniform(-0.5, 0.5, size=len(table)) * table[:, 1]
-        return np.where(columns.is_count, table[:, 0], table[:, 0] + moved)
+        """Return the value of each leaf: the box around it is what rounds to it."""
+        del columns, rng
+        return table[:, 0].copy()
 
     @staticmethod
     def mode(table: Floats, columns: LeafColumns) -> Floats:

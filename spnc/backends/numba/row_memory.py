@@ -50,7 +50,7 @@ class RowMemory:
         self.flags = np.zeros(self.blocks, dtype=np.int64)
         self.skipped = np.zeros(layout.rows, dtype=np.uint8)  # rows whose flow must not count
         self.above = np.empty(layout.rows)  # upper bounds of log-likelihoods
-        per_block = 8 * (len(nodes.gates) * self.width + edges + dense)
+        per_block = 8 * max(1, len(nodes.gates) * self.width + edges + dense)
         self.wave = min(self.blocks, max(threads, WAVE_BYTES // per_block))  # blocks
         if self.wide.groups:  # whole strips, enough for every thread
             strips = max(threads, -(-self.wave // self.wide.blocks))

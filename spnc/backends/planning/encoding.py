@@ -20,7 +20,7 @@ from spnc.backends.planning.program_index import ProgramIndex
 from spnc.backends.planning.projections import MAX_PROJECTIONS
 from spnc.backends.planning.reference_distribution import Histogram, state_probabilities
 from spnc.common.arrays import Floats, Ints
-from spnc.data.dataset import Table
+from spnc.data.dataset import Block, Table
 
 Codes = NDArray[np.unsignedinteger]  # codes[column, row]
 
@@ -72,15 +72,16 @@ class EncodedTable:
         return found
 
     def shuffled(self) -> EncodedTable:
-        """Return the rows in a fixed random order.
+        """Return the rows in a fixed random order. The codes are reordered in place.
 
         Tables are often sorted. Then consecutive rows add their flows to the same places, and the
         processor has to wait for each addition.
         """
         order = np.random.default_rng(0).permutation(self.rows)
+        for own in self.codes:
+            own[:] = own[order]
         return replace(
             self,
-            codes=np.take(self.codes, order, axis=1),
             numbers={column: cells[order] for column, cells in self.numbers.items()},
             weights=self.weights[order],
             order=self.order[order],
@@ -158,14 +159,14 @@ def encode(
     )
     codes = np.empty((table.width, table.rows), dtype=np.uint16 if narrow else np.uint32)
     finite = np.array([column.is_finite for column in columns])
-    for block in table.blocks:
+    for block in table.column_pieces():
         chosen = finite[block.columns]
-        cells = block.cells if chosen.all() else block.cells[chosen]
-        own = block.columns if chosen.all() else block.columns[chosen]
-        missing = block.missing if chosen.all() else block.missing[chosen]
+        if not chosen.all():
+            block = Block(block.columns[chosen], block.cells[chosen])
+        cells, missing = block.cells, block.missing
         if bool(missing.any()):
-            cells = np.where(missing, index.states[own, None], cells)
-        codes[own] = cells
+            cells = np.where(missing, index.states[block.columns, None], cells)
+        codes[block.columns] = cells
     histograms: list[Histogram | None] = [None] * len(columns)
     distinct: dict[int, Floats] = {}
     for column in index.numeric_columns:

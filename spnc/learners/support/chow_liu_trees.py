@@ -15,7 +15,6 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.binning import binned
-from spnc.data.dataset import Table
 from spnc.data.pairs import PairCounts, mutual_information, pair_counts
 from spnc.graph.nodes import Leaf
 from spnc.learners import LearningTask
@@ -28,9 +27,8 @@ from spnc.leaves.leaf_columns import LeafColumns
 
 def slice_counts(task: LearningTask, part: DataSlice) -> PairCounts:
     """Count the pairs of a slice's columns over its rows; numbers are counted by ranges."""
-    values = task.table.at(part.rows[:, None], part.columns)
     columns = [task.columns[c] for c in part.columns.tolist()]
-    return pair_counts(*binned(columns, Table(values, task.table.weights[part.rows])))
+    return pair_counts(*binned(columns, task.table.cut(part.rows, part.columns)))
 
 
 def add_slice_model(

@@ -81,7 +81,7 @@ class DeferredBuilder:
             self.attach(point, number)
             return
         table = self._task.table
-        rows = float(table.weights[table.column(variable) == state].sum())
+        rows = float(table.weights[table.stored(variable) == state].sum())
         leaf = Leaf(variable, Indicator(float(state)), rows, self._origin)
         self._indicators[variable, state] = self._add(point, leaf)
 

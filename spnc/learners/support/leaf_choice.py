@@ -34,7 +34,7 @@ CANDIDATES: dict[ColumnKind, tuple[str, ...]] = {
     "real": ("gaussian", "student-t"),
     "date": ("gaussian",),
 }
-POSITIVE = ("log-normal", "gamma", "exponential")  # besides, for columns of positive numbers
+POSITIVE = ("log-normal", "gamma", "exponential")  # besides, for columns without negative numbers
 # Leaves under which some numbers are impossible, and what stands beside them, by kind of column.
 BOUNDED = (*POSITIVE, "histogram")
 WIDE: dict[ColumnKind, str] = {
@@ -106,7 +106,8 @@ class LeafOptions(Options):
             return (LEAVES[named],)
         names = CANDIDATES[column.kind]
         scale = column.scale
-        if column.kind == "real" and scale is not None and scale.low > 0.0:
+        # Zeros are impossible for some of these. They are chosen where points hold all zeros.
+        if column.kind == "real" and scale is not None and scale.low >= 0.0:
             names += POSITIVE
         return tuple(LEAVES[name] for name in names)
 

@@ -62,9 +62,10 @@ def fit_leaves(
         shared = [points.get(v) for v in own.tolist()]
         made = with_points(columns, own, shared, values, weights, alpha)
         leaves = types[number].fit(own, values, made.rest, alpha)
+        held = np.where(np.isnan(values), 0.0, made.rest).sum(axis=1)
         fitted = [
-            LeafModel.of(leaf, columns[v], float(held), alpha)
-            for leaf, v, held in zip(leaves, own.tolist(), made.rest.sum(axis=1), strict=True)
+            LeafModel.of(leaf, columns[v], rows_held, alpha)
+            for leaf, v, rows_held in zip(leaves, own.tolist(), held.tolist(), strict=True)
         ]
         for member, model in zip(members.tolist(), made.models(fitted), strict=True):
             found[member] = model

@@ -51,7 +51,7 @@ def samples_fit(model: Model, dataset: Dataset, seed: int, cuts: Cuts | None = N
     rows = train.values
     binned = _binned(rows, cuts)
     distances, nearest = nearest_rows(_binned(values, cuts), binned)
-    equal = _are_equal(values, rows[nearest], model.columns)
+    equal = _are_among(values, rows, model.columns)
     held_out = [name for name in SPLITS if name in dataset.splits and name != "train"]
     real, real_distances = None, np.zeros(0)
     if held_out:
@@ -82,10 +82,10 @@ def _binned(values: Floats, cuts: Cuts) -> Floats:
     return found
 
 
-def _are_equal(drawn: Floats, rows: Floats, columns: Sequence[Column]) -> NDArray[np.bool_]:
-    """Return which drawn rows are equal to complete rows, once they are rounded."""
-    steps = np.array([0.0 if c.scale is None else c.scale.resolution for c in columns])
-    return np.asarray((np.abs(drawn - rows) <= 0.5 * steps).all(axis=1))
+def _are_among(drawn: Floats, rows: Floats, columns: Sequence[Column]) -> NDArray[np.bool_]:
+    """Return which drawn rows are equal to some complete row, once they are rounded."""
+    half = 0.5 * np.array([0.0 if c.scale is None else c.scale.resolution for c in columns])
+    return np.array([(np.abs(rows - own) <= half).all(axis=1).any() for own in drawn], dtype=bool)
 
 
 def nearest_rows(rows: Floats, among: Floats) -> tuple[Floats, Ints]:

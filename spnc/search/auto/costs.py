@@ -18,6 +18,7 @@ from spnc.search.auto.proposal import FinishedTry, Proposal
 SETUP_GUESS = 6e-5
 PACE_GUESS = 6e-10
 FINISH_GUESS = 8e-6  # seconds per edge to lower the best model once more, check and write it
+PAIR_SECONDS = 5e-7  # of a pair of columns, to count it and to find a tree
 SETUP_LEAST = 0.05  # seconds that any try takes before its first iteration
 STRANGER = 1.5  # factor on the rates of another family
 # Five times the edges take 2.7 times as long on Plants and 3.8 times on Audio; fourteen times of

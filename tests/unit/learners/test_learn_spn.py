@@ -17,7 +17,8 @@ from scipy.stats import chi2_contingency
 
 import spnc
 from spnc import checks
-from spnc.data.columns import Column
+from spnc.data.binning import binned
+from spnc.data.columns import Column, Scale
 from spnc.data.dataset import Table
 from spnc.data.pairs import pair_counts
 from spnc.diagnostics import Sink
@@ -173,6 +174,21 @@ def test_the_test_is_the_g_test(seed: int, factor: float) -> None:
             g, _, dof, _ = chi2_contingency(counts, correction=False, lambda_="log-likelihood")
             assert found[i, j] == found[j, i] == (g >= 2 * dof * factor + 0.001)
     assert not found.diagonal().any()
+
+
+@pytest.mark.parametrize(("rows", "correlation"), [(160, 0.8), (333, 0.6), (1000, 0.4)])
+def test_correlated_numbers_are_dependent(rows: int, correlation: float) -> None:
+    """Eight ranges have 49 degrees of freedom; a threshold in proportion would see nothing."""
+    rng = np.random.default_rng(rows)
+    found = []
+    for own in [correlation] * 10 + [0.0] * 200:
+        first = rng.normal(size=rows)
+        second = own * first + np.sqrt(1.0 - own**2) * rng.normal(size=rows)
+        columns = tuple(Column(name, "real", 0, scale=Scale()) for name in "ab")
+        pairs = pair_counts(*binned(columns, Table(np.stack([first, second], axis=1))))
+        found.append(bool(g_test(pairs, 5.0, np.array([True, True]))[0, 1]))
+    assert all(found[:10])
+    assert sum(found[10:]) <= 4  # a level of 0.16% lets expect 0.3
 
 
 @settings(max_examples=40, deadline=None)

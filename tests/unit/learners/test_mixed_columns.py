@@ -26,6 +26,7 @@ from spnc.learners.learn_spn import LearnSpn
 from spnc.learners.rat_spn import RatSpn
 from spnc.learners.support.leaf_choice import LeafOptions, SliceOptions
 from spnc.leaves.smoothing import Smoothing
+from spnc.model import Model
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS, LEAVES
 from spnc.spec.recipe import Component
@@ -167,6 +168,39 @@ def test_missing_cells_do_not_lessen_the_share_of_a_point() -> None:
     (top,) = (n for n, node in payloads(graph).items() if isinstance(node, Sum))
     first = next(iter(graph.succ[top].values()))["weight"]
     assert first == pytest.approx((values == 0.0).sum() / (~np.isnan(values)).sum(), abs=0.01)
+
+
+def test_samples_of_rain_are_zero_as_often_as_the_rain() -> None:
+    """The other values are positive, and so are the leaves beside the point at zero."""
+    rng = np.random.default_rng(9)
+    values = np.where(rng.random(3000) < 0.4, 0.0, rng.lognormal(0.0, 1.0, 3000))
+    graph = learned(LearnSpn(), one_column(values, "real"))
+    assert {"point", "log-normal"} <= set(leaves_over(graph, 0))
+    program, parameters = lower(graph)
+    drawn = Model("rain", program, parameters).sample(2000, seed=1).values[:, 0]
+    assert (drawn == 0.0).mean() == pytest.approx(0.4, abs=0.05)
+    assert (drawn < 0.0).mean() < 0.01
+
+
+def test_missing_cells_add_nothing_to_the_rows_of_a_leaf() -> None:
+    """The share of the wide leaf beside a positive one depends on the known values alone."""
+    known = np.random.default_rng(3).lognormal(0.0, 1.0, 200)
+    weights = []
+    for values in (known, np.append(known, np.full(1800, np.nan))):
+        graph = learned(LearnSpn(), one_column(values, "real"))
+        (top,) = (n for n, node in payloads(graph).items() if isinstance(node, Sum))
+        weights.append(min(edge["weight"] for edge in graph.succ[top].values()))
+    assert weights[0] == pytest.approx(weights[1])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("learner", [LearnSpn(), ExtraSpn()])
+def test_a_single_real_column_is_a_circuit_of_one_leaf(learner: Any, backend: str) -> None:
+    dataset = one_column(np.random.default_rng(0).normal(size=300), "real")
+    program, parameters = lower(learned(learner, dataset))
+    engine = BACKENDS[backend]().open(program)
+    found = engine.expected_counts(parameters, engine.load(dataset.train))
+    assert np.isfinite(found.score.average)
 
 
 def test_histograms_of_columns_may_have_different_numbers_of_bins() -> None:

@@ -261,6 +261,16 @@ def test_the_tree_comes_later_if_there_is_time_for_it(tmp_path: Path) -> None:
     assert found.tries[changes.index("a tree")].valid.average > found.tries[0].valid.average
 
 
+def test_coins_of_few_rows_are_found_to_be_independent(tmp_path: Path) -> None:
+    """A tree over two hundred coins learns the accidents of fifty rows by heart."""
+    rows = np.random.default_rng(4).integers(0, 2, (50, 200))
+    np.save(tmp_path / "coins.npy", rows.astype(np.int8))
+    found = choose(None, 4.0, 0.01, table=str(tmp_path / "coins.npy"))
+    assert found.tries[0].values["change"] == "a tree"
+    by_change = {str(t.values["change"]): t.valid.average for t in found.tries}
+    assert by_change["independent columns"] > by_change["a tree"] + 5.0
+
+
 def test_a_finished_run_is_there_until_a_new_one_has_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

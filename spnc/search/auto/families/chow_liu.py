@@ -9,7 +9,7 @@ from spnc.learners.chow_liu import ChowLiu
 from spnc.learners.learn_spn import LearnSpn
 from spnc.registry import FAMILIES, Options
 from spnc.search.auto.board import MOST_EDGES, Board
-from spnc.search.auto.costs import SETUP_GUESS
+from spnc.search.auto.costs import PAIR_SECONDS, SETUP_GUESS
 from spnc.search.auto.proposal import Proposal, level
 from spnc.spec.recipe import Component
 from spnc.training.optimizers.em import Em
@@ -17,6 +17,7 @@ from spnc.training.optimizers.em import Em
 FEW = 3  # iterations of EM where values are missing
 FIRST_SHARE = 0.3  # of the budget that the first try may take
 TREE_GAIN = 0.05  # expected gain over independent columns, as a share of their log-likelihood
+FEW_ROWS = 10  # per column; with fewer, independent columns may be better than a tree
 EVERY = 10**12  # rows; more than any slice of a table has
 TREE, ALONE = "a tree", "independent columns"
 
@@ -27,12 +28,15 @@ class ChowLiuTree(Options):
     """One tree; two different ones where links between components are asked for."""
 
     def propose(self, board: Board) -> Iterator[Proposal]:
-        """Yield the tree once, or independent columns before a large one or instead of it."""
+        """Yield the tree once, or independent columns before a large one or instead of it.
+
+        Where rows are few, independent columns come after the tree.
+        """
         tree, edges = _entry(board), _tree_edges(board)
+        alone = replace(tree, learner=LearnSpn(min_instances=EVERY))
         if not board.tried:
-            slow = SETUP_GUESS * edges > FIRST_SHARE * board.budget
-            if board.has_numbers or edges > MOST_EDGES or slow:
-                alone = replace(tree, learner=LearnSpn(min_instances=EVERY))
+            seconds = SETUP_GUESS * edges + PAIR_SECONDS * board.columns**2
+            if board.has_numbers or edges > MOST_EDGES or seconds > FIRST_SHARE * board.budget:
                 yield _proposal(board, alone, ALONE, 1.0, board.columns)
             else:
                 yield _proposal(board, tree, TREE, 1.0, edges)
@@ -42,6 +46,9 @@ class ChowLiuTree(Options):
             # The loop drops the proposal once its recipe was tried.
             gain = TREE_GAIN * abs(level(board.tried[0].outcome))
             yield _proposal(board, tree, TREE, gain, edges)
+        elif board.tried[0].axis == TREE and board.dataset.train.rows < FEW_ROWS * board.columns:
+            gain = TREE_GAIN * abs(level(board.tried[0].outcome))
+            yield _proposal(board, alone, ALONE, gain, board.columns)
 
 
 def _entry(board: Board) -> Component:
@@ -62,7 +69,8 @@ def _proposal(board: Board, entry: Component, what: str, gain: float, edges: flo
     iterations = FEW if missing or entry.count > 1 else 0
     optimizer = Em(max_iterations=iterations, stop=None)
     recipe = replace(board.base, forest=(entry,), optimizer=optimizer)
-    return Proposal(recipe, what, what, gain, entry.count * edges, iterations)
+    structure = PAIR_SECONDS * board.columns**2 if what == TREE else 0.0
+    return Proposal(recipe, what, what, gain, entry.count * edges, iterations, structure)
 
 
 def single() -> Component:

@@ -21,6 +21,7 @@ from spnc.learners.hclt import HiddenChowLiu
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import FAMILIES, Options
 from spnc.search.auto.board import Board, ladder
+from spnc.search.auto.costs import PAIR_SECONDS
 from spnc.search.auto.proposal import FinishedTry, Proposal, best_of, level
 from spnc.spec.recipe import Component, Recipe
 from spnc.training.optimizers.em import Em
@@ -182,7 +183,10 @@ def _proposal(
     learner = _tree_of(recipe)
     count = recipe.forest[0].count
     # Every tree counts pairs of columns, as the first try did.
-    structure = board.tried[0].outcome.structure * count if axis == "scout" else 0.0
+    structure = 0.0
+    if axis == "scout":
+        pairs = PAIR_SECONDS * board.columns**2
+        structure = count * max(pairs, board.tried[0].outcome.structure)
     edges = estimated_edges(board.columns, count, learner.states)
     return Proposal(recipe, what, axis, gain, edges, iterations, structure, family=NAME)
 
