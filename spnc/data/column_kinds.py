@@ -30,11 +30,12 @@ import numpy as np
 
 from spnc.data.arrow_arrays import Mask
 from spnc.data.columns import ColumnKind, Label
-from spnc.data.encoding import DAY, TABLE_RANGE, cell_text, iso_text, offsets
+from spnc.data.encoding import DAY, TABLE_RANGE, iso_text, offsets, plain_text
 from spnc.data.raw_table import RawColumn, RawKind, joined, text_column
 from spnc.data.text_values import (
     BOOLEANS,
     DATES,
+    LARGEST_EXACT,
     NUMBERS,
     Meaning,
     are_digits,
@@ -174,9 +175,10 @@ def as_texts(column: RawColumn) -> RawColumn:
     """Return the column as texts, whatever it was."""
     if column.kind == "texts":
         return column
-    absent = column.absent.tolist()
-    cells = [None if a else cell_text(column, i).strip("`") for i, a in enumerate(absent)]
-    return text_column(cells)
+    text = iso_text if column.kind == "dates" else plain_text
+    cells = column.cells.astype(np.bool_) if column.kind == "booleans" else column.cells
+    pairs = zip(cells.tolist(), column.absent.tolist(), strict=True)
+    return text_column([None if absent else text(cell) for cell, absent in pairs])
 
 
 # ---- texts -----------------------------------------------------------------------------------
@@ -240,7 +242,8 @@ def _judge_numbers(name: str, parts: list[RawColumn]) -> Verdict:
     low, high = _range(parts)
     if _identifies(name, parts, low, high):
         return Verdict(None, parts, omission="id")
-    if high - low < high and indistinct([v for p in parts for v in _distinct(p.present)]):
+    large = max(-low, high) > LARGEST_EXACT
+    if large and indistinct([v for p in parts for v in _distinct(p.present)]):
         return _judge_labels(parts, sum(len(p.present) for p in parts))
     return Verdict("count" if 0 <= NEAR_ZERO * low <= high - low else "real", parts)
 

@@ -131,9 +131,7 @@ def _code_of(value: Any, known: dict[Label, int]) -> int:
         if value.lower() in ("true", "false"):
             return known.get(value.lower() == "true", -1)
         return -1
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return known.get(str(value), -1)
+    return known.get(plain_text(value), -1)
 
 
 def _number(text: str) -> float:
@@ -211,6 +209,11 @@ def _dates(raw: RawColumn, values: Floats, unit: str) -> Floats:
 def label_text(label: Label) -> str:
     """Return a label as people read it."""
     return f"{label:g}" if isinstance(label, float) else str(label)
+
+
+def plain_text(value: float) -> str:
+    """Return a number or truth value as a text that no other has; whole numbers as such."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def cell_text(raw: RawColumn, row: int) -> str:

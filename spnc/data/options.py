@@ -9,12 +9,10 @@ from typing import ClassVar, Literal
 from spnc.data.columns import Label
 from spnc.data.raw_table import RawTable
 from spnc.data.table_rules import Unseen
+from spnc.data.text_rules import MISSING, Header, TextRules
 from spnc.registry import Conflict, Options, option
 
-Header = Literal["auto", "yes", "no"]
 DeclaredKind = Literal["auto", "binary", "categorical", "count", "real", "date", "ignore"]
-# Cell texts that mean a missing value by default.
-MISSING = ("", "?", "NA", "N/A", "n/a", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "None")
 _SUM_TOLERANCE = 1e-9  # of three fractions written in decimals
 
 
@@ -82,6 +80,11 @@ class DataOptions(Options):
 
     # A table given in Python, in place of what `source` names.
     table: RawTable | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def text_rules(self) -> TextRules:
+        """How texts are read."""
+        return TextRules(self.header, self.missing)
 
     def conflicts(self) -> Iterator[Conflict]:
         """Yield conflicts: rows from two places or nowhere, or fractions that make no split."""

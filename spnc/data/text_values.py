@@ -23,7 +23,7 @@ _DATE = (
     r"^[0-9]{4}([-/])[0-9]{2}(([-/])[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?$"
 )
-_WHOLE = 2.0**53  # doubles count without gaps up to here
+LARGEST_EXACT = 2.0**53  # doubles count without gaps up to here
 _DIGITS = r"^[+-]?[0-9]{1,300}$"  # whole numbers that are finite as doubles
 
 
@@ -141,7 +141,7 @@ def _large_whole_numbers(column: RawColumn) -> list[int] | None:
     if not len(column.texts) or not are_digits(column):
         return None
     whole = [int(text) for text in column.text_list()]
-    return whole if max(map(abs, whole)) > _WHOLE else None
+    return whole if max(map(abs, whole)) > LARGEST_EXACT else None
 
 
 def _integer_type(whole: Sequence[int]) -> Any:
@@ -151,6 +151,13 @@ def _integer_type(whole: Sequence[int]) -> Any:
         if bounds.min <= min(whole) and max(whole) <= bounds.max:
             return kind
     return None
+
+
+def holds_words(column: RawColumn) -> bool:
+    """Whether a column holds texts, and not all of them are numbers."""
+    if column.kind != "texts" or column.is_empty:
+        return False
+    return bool(np.isnan(meant(column, NUMBERS)).any())
 
 
 def _seconds(texts: list[str]) -> Sequence[float]:
@@ -188,7 +195,8 @@ def whole_numbers(column: RawColumn) -> RawColumn | None:
     for begin in range(0, column.rows, step):
         part = column.cells[begin : begin + step]
         with np.errstate(invalid="ignore"):
-            if not ((np.floor(part) == part) & (np.abs(part) < _WHOLE) | np.isnan(part)).all():
+            fits = (np.floor(part) == part) & (np.abs(part) < LARGEST_EXACT)
+            if not (fits | np.isnan(part)).all():
                 return None
     absent = column.absent
     holed = bool(absent.any())

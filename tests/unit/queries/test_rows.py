@@ -72,7 +72,7 @@ def test_data_frames_have_plain_types() -> None:
     assert frame["species"].tolist() == ["Gentoo", "Adelie"]
     assert frame["eggs"].dtype == np.int64
     assert frame["seen"][0] == pandas.Timestamp("2008-11-17")
-    complete = Rows(COLUMNS, ROWS.values[:1]).to_pandas()
+    complete = Rows(COLUMNS, ROWS.cells[:1]).to_pandas()
     assert complete["ringed"].dtype == bool
 
 
@@ -118,14 +118,14 @@ def test_numbers_as_labels_stand_for_themselves_in_an_array() -> None:
     array = np.asarray(drawn)
     ages = [c.name for c in model.columns].index("age")
     assert set(array[:, ages]) == {1.0, 2.0, 5.0}
-    assert set(drawn.values[:, ages]) == {0.0, 1.0, 2.0}
+    assert set(drawn.cells[:, ages]) == {0.0, 1.0, 2.0}
     expected = model.log_likelihood(drawn)
     assert (model.log_likelihood(array) == expected).all()
     numbers = [i for i, c in enumerate(model.columns) if c.kind == "real"]
-    rounded = Rows(model.columns, drawn.values.copy())
-    rounded.values[:, numbers] = np.array(
+    rounded = Rows(model.columns, drawn.cells.copy())
+    rounded.cells[:, numbers] = np.array(
         [drawn.to_dict()[model.columns[i].name] for i in numbers]
     ).T
     days = [c.kind for c in model.columns].index("date")
-    rounded.values[:, days] = np.round(rounded.values[:, days])
+    rounded.cells[:, days] = np.round(rounded.cells[:, days])
     assert model.log_likelihood(drawn.to_dict()) == pytest.approx(model.log_likelihood(rounded))

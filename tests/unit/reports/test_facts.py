@@ -153,10 +153,10 @@ def test_samples_are_those_of_the_seed_and_compared_with_rows_that_training_did_
     graph = random_circuit(4, variables=6)
     model = opened(graph)
     splits = {
-        n: Table(model.sample(30, k).values) for k, n in enumerate(("train", "valid", "test"))
+        n: Table(model.sample(30, k).cells) for k, n in enumerate(("train", "valid", "test"))
     }
     found = samples_fit(model, Dataset("some", model.columns, splits), seed=5)
-    np.testing.assert_array_equal(found.values, model.sample(32, 5))
+    np.testing.assert_array_equal(found.values, model.sample(32, 5).cells)
     np.testing.assert_allclose(found.log_likelihoods, log_likelihoods(model, Table(found.values)))
     assert found.real == "test"
     assert len(found.real_distances) == 30
