@@ -10,12 +10,24 @@ import pyarrow as pa
 
 from spnc.data.arrow_arrays import doubles, holes, stored_numbers
 from spnc.data.narrow_floats import widened
+from spnc.data.pandas_names import Header
 from spnc.data.raw_table import RawColumn, smallest, text_column
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400.0
 DURATION_UNIT = "s"
 TIME_UNIT = "s since midnight"
+
+
+def raw_columns(table: Any, header: Header) -> list[RawColumn]:
+    """Return the columns of an Arrow table, or of a batch, that are in its header."""
+    found = []
+    for place in header.places:
+        column = raw_column(table.column(place))
+        if place in header.categorical and column.kind == "numbers":
+            column = replace(column, stated="categories")
+        found.append(column)
+    return found
 
 
 def raw_column(values: Any) -> RawColumn:

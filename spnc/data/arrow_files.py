@@ -12,7 +12,7 @@ import pyarrow.feather
 import pyarrow.json
 import pyarrow.parquet
 
-from spnc.data.arrow_columns import object_column, raw_column
+from spnc.data.arrow_columns import object_column, raw_columns
 from spnc.data.dataset import UNSPLIT
 from spnc.data.file_report import FileReport
 from spnc.data.pandas_names import Header, header_of, repeated
@@ -85,8 +85,7 @@ def arrow_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
 
 
 def _piece(batch: Any, header: Header) -> RawTable:
-    columns = [raw_column(batch.column(i)) for i in header.places]
-    return RawTable("", columns, header.names, index=header.row_names)
+    return RawTable("", raw_columns(batch, header), header.names, index=header.row_names)
 
 
 def _arrow(data: bytes, report: FileReport, what: str, read: Any) -> Tables | None:
@@ -104,15 +103,15 @@ def _arrow(data: bytes, report: FileReport, what: str, read: Any) -> Tables | No
 
 
 def _tables(table: Any, report: FileReport) -> Tables | None:
-    names, places, index = header_of(table.schema)
-    twice = repeated(names)
+    header = header_of(table.schema)
+    names, twice = header.names, repeated(header.names)
     for name in twice:
         hint = "give each column its own name"
         report.error("E313", f"several columns are named `{name}`", help=hint)
     if table.num_rows == 0 or not names:
         report.error("E306", "the file has no rows")
         return None
-    columns = [raw_column(table.column(i)) for i in places]
+    columns, index = raw_columns(table, header), header.row_names
     return {UNSPLIT: RawTable(report.file, columns, names, sound=not twice, index=index)}
 
 

@@ -135,7 +135,7 @@ def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> list[str]:
         "empty": "it has no values",
         "constant": "it has a single value",
         "id": "it identifies rows",
-        "labels": "it has too many different texts",
+        "labels": "it has too many different labels",
         "nested": "it holds nested values",
     }
     return [f"`{n}`: {words.get(v.omission or '', 'the spec ignores it')}" for n, v in verdicts[:8]]

@@ -3,7 +3,7 @@
     booleans                                    binary
     at most two values, whatever they are       binary
     whole numbers with few values               categorical
-    other whole numbers that begin near 0       count
+    other whole numbers that begin near 0       count, up to 2⁵³
     other numbers                               real
     dates and times, also as ISO 8601 texts     date
     other texts                                 categorical
@@ -244,8 +244,9 @@ def _judge_numbers(name: str, parts: list[RawColumn]) -> Verdict:
         return Verdict(None, parts, omission="id")
     large = max(-low, high) > LARGEST_EXACT
     if large and indistinct([v for p in parts for v in _distinct(p.present)]):
-        return _judge_labels(parts, sum(len(p.present) for p in parts))
-    return Verdict("count" if 0 <= NEAR_ZERO * low <= high - low else "real", parts)
+        found = _judge_labels(parts, sum(len(p.present) for p in parts))
+        return found if found.omission is None else replace(found, omission="id")
+    return Verdict("count" if not large and 0 <= NEAR_ZERO * low <= high - low else "real", parts)
 
 
 def _judge_codes(parts: list[RawColumn]) -> Verdict:

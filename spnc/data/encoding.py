@@ -14,8 +14,8 @@ from spnc.data.columns import Column, Label
 from spnc.data.dataset import Cells, code_type
 from spnc.data.raw_table import RawColumn
 from spnc.data.table_rules import OTHER, Unseen
-from spnc.data.text_cells import is_number
-from spnc.data.text_values import DATES, NUMBERS, converted
+from spnc.data.text_cells import is_number, number_of
+from spnc.data.text_values import DATES, LARGEST_EXACT, NUMBERS, converted
 
 DAY = 86_400.0  # seconds
 TABLE_RANGE = 1 << 16  # whole numbers within such a range are looked up in a table
@@ -127,19 +127,11 @@ def _code_of(value: Any, known: dict[Label, int]) -> int:
         return known[value]
     if isinstance(value, str):
         if is_number(value):
-            return known.get(_number(value), -1)
+            return known.get(number_of(value), -1)
         if value.lower() in ("true", "false"):
             return known.get(value.lower() == "true", -1)
         return -1
     return known.get(plain_text(value), -1)
-
-
-def _number(text: str) -> float:
-    """Return the number that a text is; a whole number exactly."""
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
 
 
 def _unknown(
@@ -167,13 +159,14 @@ def _numbers(raw: RawColumn, column: Column) -> tuple[Cells, list[Misfit]]:
     values: Floats = raw.doubles()
     if column.kind == "date":
         values = _dates(raw, values, column.unit)
-    if raw.cells.dtype.kind in "iu" and (column.kind != "count" or int(raw.cells.min()) >= 0):
+    if raw.cells.dtype.kind in "iu" and (column.kind != "count" or _countable(raw.cells)):
         return values, misfits  # whole numbers have no other problems
     with np.errstate(invalid="ignore"):
         infinite = np.isinf(values)
         wrong = np.zeros(len(values), dtype=np.bool_)
         if column.kind == "count":
-            wrong = ((values < 0) | (values != np.floor(values))) & ~np.isnan(values) & ~infinite
+            wrong = (values < 0) | (values != np.floor(values)) | (values > LARGEST_EXACT)
+            wrong &= ~np.isnan(values) & ~infinite
     if infinite.any():
         help = "leave the cell empty if the value is unknown"
         rows = np.flatnonzero(infinite)
@@ -182,8 +175,15 @@ def _numbers(raw: RawColumn, column: Column) -> tuple[Cells, list[Misfit]]:
         rows = np.flatnonzero(wrong)
         value = f"{values[rows[0]]:.12g}"
         help = "declare the column as `real`"
-        misfits.append(Misfit("E308", rows, value, "which is not a whole number from 0 on", help))
+        reason = "which is not a whole number from 0 on"
+        if values[rows[0]] > LARGEST_EXACT:
+            reason = "which is too large for a count"
+        misfits.append(Misfit("E308", rows, value, reason, help))
     return values, misfits
+
+
+def _countable(cells: NDArray[Any]) -> bool:
+    return int(cells.min()) >= 0 and int(cells.max()) <= LARGEST_EXACT
 
 
 def _not_a_number(raw: RawColumn, rows: NDArray[np.intp], wanted: str) -> Misfit:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from spnc.data.arrow_columns import object_column, raw_column
+from spnc.data.arrow_columns import object_column, raw_columns
 from spnc.data.pandas_names import flat_name, header_of, index_levels, repeated
 from spnc.data.python_columns import column_of, is_single
 from spnc.data.raw_table import RawColumn, RawTable, number_columns
@@ -89,8 +89,7 @@ def _from_arrow(data: Any, sink: Sink) -> RawTable | None:
         sink.error("E505", f"the stream is not a table: {error}", where=GIVEN, help=_HELP)
         return None
     header = header_of(table.schema)
-    columns = [raw_column(table.column(i)) for i in header.places]
-    return _named(header.names, columns, sink, header.row_names)
+    return _named(header.names, raw_columns(table, header), sink, header.row_names)
 
 
 # ---- series, dicts and records ---------------------------------------------------------------

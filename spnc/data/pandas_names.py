@@ -11,11 +11,16 @@ _UNNAMED = "__index_level_"  # how a column of a file begins that holds an index
 
 
 class Header(NamedTuple):
-    """The names of columns with their places in a table, and which of them name the rows."""
+    """The names of columns with their places in a table.
+
+    `row_names` are those that name rows, `categorical` the places of those that pandas calls so:
+    a Parquet file has no type for categories that are numbers.
+    """
 
     names: tuple[str, ...]
     places: tuple[int, ...]
     row_names: frozenset[str] = frozenset()
+    categorical: frozenset[int] = frozenset()
 
 
 def flat_name(label: Any) -> str:
@@ -43,7 +48,13 @@ def header_of(schema: Any) -> Header:
     ]
     places = tuple(i for i, _ in named)
     names = tuple(_level_name(name) if levels > 1 else name for _, name in named)
-    return Header(names, places, frozenset(names) & index)
+    called = {
+        column.get("field_name")
+        for column in about.get("columns", ())
+        if column.get("pandas_type") == "categorical"
+    }
+    categorical = frozenset(i for i, name in enumerate(schema.names) if name in called)
+    return Header(names, places, frozenset(names) & index, categorical)
 
 
 def _level_name(text: str) -> str:

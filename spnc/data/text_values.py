@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from spnc.common.arrays import Floats
 from spnc.data.arrow_arrays import Mask, stored_numbers, text_array, truth_array, truths
 from spnc.data.raw_table import RawColumn, RawKind, smallest
-from spnc.data.text_cells import NUMBER, is_number
+from spnc.data.text_cells import NUMBER, is_number, number_of
 
 _TRUTH = {"true": 1.0, "false": 0.0}
 # ISO 8601, also with slashes: a day or a month, and perhaps a time of day and its zone.
@@ -33,10 +33,12 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
     A number among them stands for all equal numbers. Texts are stripped of white space, and only
     those that occur are kept.
     """
-    marks = [float(m) for m in missing if is_number(m.strip())]
+    marks = [number_of(m.strip()) for m in missing if is_number(m.strip())]
     if column.kind == "numbers":
         if marks:
-            marked = column.absent | np.isin(column.cells, marks)
+            marked = column.absent
+            for mark in marks:
+                marked = marked | (column.cells == mark)
             return replace(column, missing=marked if marked.any() else None)
         return column
     if column.kind != "texts" or column.texts is None or not len(column.texts):
@@ -45,7 +47,7 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
     words = texts.dictionary
     is_mark = truths(pc.is_in(words, value_set=text_array([m.strip() for m in missing])))
     if marks:
-        is_mark |= [is_number(w) and float(w) in marks for w in words.to_pylist()]
+        is_mark |= [is_number(w) and number_of(w) in marks for w in words.to_pylist()]
     cells = column.cells
     if len(words) < len(column.texts):  # some are equal now; otherwise all stay where they are
         cells = stored_numbers(texts.indices)[cells]
