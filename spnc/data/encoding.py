@@ -18,6 +18,7 @@ from spnc.data.text_cells import is_number, number_of
 from spnc.data.text_values import DATES, LARGEST_EXACT, NUMBERS, converted
 
 DAY = 86_400.0  # seconds
+LARGEST = 1e150  # its square is still a double
 TABLE_RANGE = 1 << 16  # whole numbers within such a range are looked up in a table
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -167,6 +168,13 @@ def _numbers(raw: RawColumn, column: Column) -> tuple[Cells, list[Misfit]]:
         if column.kind == "count":
             wrong = (values < 0) | (values != np.floor(values)) | (values > LARGEST_EXACT)
             wrong &= ~np.isnan(values) & ~infinite
+        huge = ~infinite & (np.abs(values) > LARGEST)
+        wrong &= ~huge
+    if huge.any():
+        rows = np.flatnonzero(huge)
+        reason = f"beyond {LARGEST:g}, the largest number that can be modelled"
+        help = "give the column in a larger unit"
+        misfits.append(Misfit("E316", rows, f"{values[rows[0]]:.12g}", reason, help))
     if infinite.any():
         help = "leave the cell empty if the value is unknown"
         rows = np.flatnonzero(infinite)

@@ -14,6 +14,9 @@ _NATURAL = {  # units of dates, largest first
 _PROPOSING = 256  # values that propose a step, which all values then confirm
 _DIGITS = 15  # decimal digits that a double keeps
 _TOLERANCE = 1e-14  # relative error of values, some times that of one rounding
+_OWN_NOISE = 1e-12  # relative to the value itself
+_SHARED_NOISE = 1e-14  # relative to the largest value, for what is left when large ones cancel
+SMALLEST = 1e-150  # a resolution whose square is still a double
 _BLOCK = 1 << 16  # values confirmed at a time, so that a wrong step is dropped early
 
 
@@ -22,20 +25,22 @@ def resolution_of(values: Floats, unit: str = "") -> float:
 
     That is the largest of 1, 2, 2.5 or 5 times a power of ten (for dates first the natural units)
     of which all values are multiples, within the accuracy of doubles; for values on no such grid,
-    the smallest difference between distinct values.
+    the smallest difference between distinct values that is not noise.
     """
     if not len(values):
         return 1.0
     largest = float(max(values.max(), -values.min()))
     if largest == 0.0:
         return 1.0
+    if largest < SMALLEST:
+        return SMALLEST
     some = values[:: max(1, len(values) // _PROPOSING)][:_PROPOSING]
     for step in (*_NATURAL.get(unit, ()), *_steps(largest)):
         if _on_grid(some, step) and all(
             _on_grid(values[i : i + _BLOCK], step) for i in range(0, len(values), _BLOCK)
         ):
             return step
-    return _smallest_gap(values)
+    return max(_smallest_gap(values, largest), SMALLEST)
 
 
 def _steps(largest: float) -> list[float]:
@@ -57,8 +62,13 @@ def _on_grid(values: Floats, step: float) -> bool:
     return bool((np.abs(multiples - np.rint(multiples)) <= _TOLERANCE * np.abs(multiples)).all())
 
 
-def _smallest_gap(values: Floats) -> float:
+def _smallest_gap(values: Floats, largest: float) -> float:
+    """Return the smallest difference between values that is more than the noise of computing them.
+
+    The same number computed in two ways differs in its last digits.
+    """
     distinct = np.unique(values)
-    if len(distinct) < 2:
-        return float(max(abs(distinct[0]) * 2.0**-52, np.finfo(np.float64).tiny))
-    return float(np.diff(distinct).min())
+    gaps = np.diff(distinct)
+    size = np.maximum(np.abs(distinct[1:]), np.abs(distinct[:-1]))
+    true = gaps[gaps > np.maximum(_OWN_NOISE * size, _SHARED_NOISE * largest)]
+    return float(true.min()) if len(true) else largest * _SHARED_NOISE

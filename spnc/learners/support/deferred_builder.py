@@ -106,7 +106,7 @@ class DeferredBuilder:
         prior = task.smoothing
         weights = smoothing.smoothed_segments(counts, starts, prior.weights, uniform).tolist()
         fitted = (
-            fit_leaves(task.columns, task.table, self._slices, prior.leaves, self._leaf_options)
+            fit_leaves(task.columns, task.table, self._slices, prior, self._leaf_options)
             if self._slices
             else iter(())
         )

@@ -17,6 +17,7 @@ from spnc.learners.support.point_masses import point_values, with_points
 from spnc.leaves import Distribution
 from spnc.leaves.fitting import fit_table
 from spnc.leaves.leaf_columns import LeafColumns
+from spnc.leaves.smoothing import Smoothing
 
 Indices = NDArray[np.intp]
 _CELLS_AT_ONCE = 1 << 20  # bounds the memory of fitting
@@ -34,7 +35,7 @@ def fit_leaves(
     columns: Sequence[Column],
     table: Table,
     slices: Sequence[DataSlice],
-    alpha: float,
+    prior: Smoothing,
     options: LeafOptions,
 ) -> Iterator[list[LeafModel]]:
     """Return for every slice one model per column, fitted to the slice's rows.
@@ -60,11 +61,11 @@ def fit_leaves(
         cells = rows[begins[members, None] + np.arange(size)]
         values, weights = table.at(cells, own[:, None]), table.weights[cells]
         shared = [points.get(v) for v in own.tolist()]
-        made = with_points(columns, own, shared, values, weights, alpha)
-        leaves = types[number].fit(own, values, made.rest, alpha)
+        made = with_points(columns, own, shared, values, weights, prior.weights)
+        leaves = types[number].fit(own, values, made.rest, prior.leaves)
         held = np.where(np.isnan(values), 0.0, made.rest).sum(axis=1)
         fitted = [
-            LeafModel.of(leaf, columns[v], rows_held, alpha)
+            LeafModel.of(leaf, columns[v], rows_held, prior.leaves)
             for leaf, v, rows_held in zip(leaves, own.tolist(), held.tolist(), strict=True)
         ]
         for member, model in zip(members.tolist(), made.models(fitted), strict=True):

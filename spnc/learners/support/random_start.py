@@ -87,7 +87,9 @@ class StartingLeaves:
         total = own.held.sum()
         shares = (1.0 - pull) * own.held / total + pull * places
         weights = smoothing.smoothed(
-            shares * total / count, task.smoothing.leaves, np.full_like(shares, 1.0 / len(own.held))
+            shares * total / count,
+            task.smoothing.weights,
+            np.full_like(shares, 1.0 / len(own.held)),
         )
         points = [point_at(column, value) for value in own.points.tolist()]
         return [

@@ -12,6 +12,7 @@ from spnc.data.cells import heading, number_text
 from spnc.reports.facts.columns import ColumnFit
 from spnc.reports.facts.histograms import Histogram
 from spnc.reports.page.charts import HALF, Frame, axes, path, svg, ticks
+from spnc.reports.page.date_ticks import date_ticks
 from spnc.reports.page.html import Html, el, percent, shortened
 
 _TALL = 220.0
@@ -109,7 +110,10 @@ def _labels(histogram: Histogram, frame: Frame) -> Html:
     wide = _LETTER * max(width(number_text(column, x)) for x in (low, high)) + 16.0
     count = max(1, int(room // wide) - 1)
     made = []
-    for value in ticks(low, high, min(6, count)):
+    most = min(6, count)
+    is_date = column.kind == "date"
+    values = date_ticks(low, high, column.unit, most) if is_date else ticks(low, high, most)
+    for value in values:
         x = frame.x(value)
         text = number_text(column, value)
         base = frame.height - frame.bottom

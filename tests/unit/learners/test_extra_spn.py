@@ -191,7 +191,7 @@ def test_leaves_fitted_together_are_the_shares_of_each_block(seed: int, alpha: f
     values = random_rows(seed, tuple(columns), 40, missing=0.2)
     table = Table(values, rng.integers(3, size=40).astype(float))
     blocks = blocks_over(table, rng)
-    fitted = list(fit_leaves(columns, table, blocks, alpha, DEFAULT))
+    fitted = list(fit_leaves(columns, table, blocks, Smoothing.of(alpha), DEFAULT))
     assert [len(leaves) for leaves in fitted] == [len(part.columns) for part in blocks]
     for part, leaves in zip(blocks, fitted, strict=True):
         for v, model in zip(part.columns, leaves, strict=True):
