@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from spnc.data.arrow_arrays import doubles, holes, stored_numbers
 from spnc.data.narrow_floats import widened
@@ -57,6 +58,8 @@ def raw_column(values: Any) -> RawColumn:
     if pa.types.is_date(kind):
         return RawColumn("dates", doubles(values.cast(pa.date32()).cast(pa.int32())) * _DAY)
     if pa.types.is_timestamp(kind):
+        if kind.tz is not None:
+            values = pc.local_timestamp(values)  # the time of day in the zone that is given
         return RawColumn("dates", doubles(values.cast(pa.int64())) / _PER_SECOND[kind.unit])
     if pa.types.is_time32(kind) or pa.types.is_time64(kind) or pa.types.is_duration(kind):
         whole = pa.int32() if pa.types.is_time32(kind) else pa.int64()

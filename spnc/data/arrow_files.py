@@ -50,6 +50,11 @@ def parse_json(data: bytes, report: FileReport) -> Tables | None:
         return _json_list(data, report)
     try:
         table = pa.json.read_json(pa.BufferReader(data))
+        times = [field for field in table.schema if pa.types.is_timestamp(field.type)]
+        if times:  # Arrow would drop zones; spnc reads dates in texts itself
+            texts = pa.schema([(field.name, pa.string()) for field in times])
+            options = pa.json.ParseOptions(explicit_schema=texts)
+            table = pa.json.read_json(pa.BufferReader(data), parse_options=options)
         doubles = (c for c in table.columns if pa.types.is_floating(c.type))
         return _json_lines(data, report) if any(map(rounded, doubles)) else _tables(table, report)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

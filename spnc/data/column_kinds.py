@@ -30,7 +30,8 @@ import numpy as np
 
 from spnc.data.arrow_arrays import Mask
 from spnc.data.columns import ColumnKind, Label
-from spnc.data.encoding import DAY, TABLE_RANGE, iso_text, offsets, plain_text
+from spnc.data.dates import iso_text
+from spnc.data.encoding import TABLE_RANGE, offsets, plain_text
 from spnc.data.raw_table import RawColumn, RawKind, joined, text_column
 from spnc.data.text_values import (
     BOOLEANS,
@@ -264,14 +265,6 @@ def _judge_dates(parts: list[RawColumn]) -> Verdict:
     if values is not None:
         return Verdict(None, parts, omission="constant")
     return Verdict("date", parts)
-
-
-def date_unit(parts: Sequence[RawColumn]) -> str:
-    """Return "days" if all dates are midnights, else "seconds"."""
-    for part in parts:
-        if part.kind == "dates" and (part.present % DAY != 0).any():
-            return "seconds"
-    return "days"
 
 
 def _labels(values: Sequence[float]) -> tuple[Label, ...]:

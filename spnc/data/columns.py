@@ -36,7 +36,7 @@ class Column:
 
     A value of a binary or categorical column is one of the codes 0 … states-1; `labels` says what
     they stand for, if not for themselves. A value of a count, real or date column is a number (a
-    date is in the `unit` "days" or "seconds" since 1970), `states` is 0, and `scale` says where
+    date in its `unit`: see dates.py), `states` is 0, and `scale` says where
     its values lie.
     """
 

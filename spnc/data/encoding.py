@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,15 +11,14 @@ from numpy.typing import NDArray
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, Label
 from spnc.data.dataset import Cells, code_type
+from spnc.data.dates import in_unit, iso_text
 from spnc.data.raw_table import RawColumn
 from spnc.data.table_rules import OTHER, Unseen
 from spnc.data.text_cells import is_number, number_of
-from spnc.data.text_values import DATES, LARGEST_EXACT, NUMBERS, converted
+from spnc.data.text_values import LARGEST_EXACT, NUMBERS, converted, date_meaning
 
-DAY = 86_400.0  # seconds
 LARGEST = 1e150  # its square is still a double
 TABLE_RANGE = 1 << 16  # whole numbers within such a range are looked up in a table
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Misfit(NamedTuple):
@@ -152,14 +150,15 @@ def _unknown(
 
 def _numbers(raw: RawColumn, column: Column) -> tuple[Cells, list[Misfit]]:
     misfits = []
-    wanted = "a date" if column.kind == "date" else "a number"
+    is_date = column.kind == "date"
+    wanted = "a date" if is_date else "a number"
     if raw.kind == "texts":
-        given, (raw, bad) = raw, converted(raw, DATES if column.kind == "date" else NUMBERS)
+        given, (raw, bad) = raw, converted(raw, date_meaning(raw) if is_date else NUMBERS)
         if bad.any():
             misfits.append(_not_a_number(given, np.flatnonzero(bad), wanted))
     values: Floats = raw.doubles()
-    if column.kind == "date":
-        values = _dates(raw, values, column.unit)
+    if is_date and raw.kind == "dates":  # numbers are in the column's unit already
+        values = in_unit(values, column.unit)
     if raw.cells.dtype.kind in "iu" and (column.kind != "count" or _countable(raw.cells)):
         return values, misfits  # whole numbers have no other problems
     with np.errstate(invalid="ignore"):
@@ -204,13 +203,6 @@ def _not_a_number(raw: RawColumn, rows: NDArray[np.intp], wanted: str) -> Misfit
     return Misfit("E304", rows, value, f"which is not {wanted}", help)
 
 
-def _dates(raw: RawColumn, values: Floats, unit: str) -> Floats:
-    """Return dates in their unit. Plain numbers are taken to be in that unit already."""
-    if raw.kind != "dates" or unit != "days":
-        return values
-    return values / DAY
-
-
 # ---- words -----------------------------------------------------------------------------------
 
 
@@ -234,13 +226,3 @@ def cell_text(raw: RawColumn, row: int) -> str:
     if raw.kind == "booleans":
         return str(bool(cell))
     return str(int(cell)) if raw.cells.dtype.kind in "iu" else f"{float(cell):.12g}"
-
-
-def iso_text(seconds: float) -> str:
-    """Return a time since 1970 as ISO 8601 text, a midnight as a date alone."""
-    try:
-        moment = _EPOCH + timedelta(seconds=round(seconds, 6))
-    except OverflowError:
-        return f"{seconds:g} s"
-    plain = moment.replace(tzinfo=None)
-    return plain.date().isoformat() if seconds % DAY == 0 else plain.isoformat(sep=" ")

@@ -71,7 +71,11 @@ def judge_first_line(rows: Sequence[Sequence[str]], rules: TextRules) -> FirstLi
     below = [[row[i].strip() for row in rows[1:] if i < len(row)] for i in places]
     below = [[cell for cell in cells if cell not in marks] for cells in below]
     words = [bool(c) and c not in marks and not is_typed(c) for c in first]
-    typed = [2 * sum(map(is_typed, cells)) > len(cells) for cells in below]
+    texts = set(rules.text_places(None, len(first)))
+    typed = [
+        i not in texts and 2 * sum(map(is_typed, cells)) > len(cells)
+        for i, cells in enumerate(below)
+    ]
     named = any(word and kind for word, kind in zip(words, typed, strict=True))
     if header == "yes":
         return FirstLine(True)

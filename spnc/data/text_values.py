@@ -162,6 +162,11 @@ def holds_words(column: RawColumn) -> bool:
     return bool(np.isnan(meant(column, NUMBERS)).any())
 
 
+def date_meaning(column: RawColumn) -> Meaning:
+    """Return what the texts of a date column are: dates, or numbers if all of them are."""
+    return DATES if holds_words(column) else NUMBERS
+
+
 def _seconds(texts: list[str]) -> Sequence[float]:
     """Return seconds since 1970, NaN for a day or time that does not exist."""
     if not texts:
@@ -182,7 +187,7 @@ def _one_date(text: str) -> float:
         found = datetime.fromisoformat(text)
     except ValueError:
         return float("nan")
-    return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
+    return found.replace(tzinfo=UTC).timestamp()  # the time of day as it is written
 
 
 def _dashed(match: re.Match[str]) -> str:

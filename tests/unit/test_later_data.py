@@ -8,7 +8,9 @@ import io
 import json
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,7 @@ import spnc
 from spnc.api import Trained
 from spnc.cli import main
 from spnc.data import pieces
+from spnc.data.frames import raw_from_python
 from spnc.data.load import load_table
 from spnc.data.table_rules import TableRules
 from spnc.diagnostics import InputError, Sink
@@ -34,7 +37,7 @@ class Case(NamedTuple):
     """A table that is easily read in two ways, and what the spec says about it."""
 
     frame: Frame
-    data: dict[str, Any] = {}
+    data: Mapping[str, Any] = MappingProxyType({})
 
 
 def real() -> list[Any]:
@@ -81,6 +84,23 @@ CASES = {
         {"a": some(1, 2, 3), "b": some("x", "y"), "c": real()},
         {"unseen": "other", "columns": {"a": "categorical"}},
     ),
+    "years": Case(
+        {"a": with_some(some(*range(1990, 2020)), None, 9), "b": real()}, {"columns": {"a": "date"}}
+    ),
+    "years in one piece of the file, marks in the other": Case(
+        {"a": [1990 + i % 30 if i < ROWS // 2 else 0 for i in range(ROWS)], "b": real()},
+        {"columns": {"a": "date"}, "missing": ["0"]},
+    ),
+    "days since 1970": Case({"a": some(*range(900, 20_000, 77))}, {"columns": {"a": "date"}}),
+    "seconds since 1970": Case(
+        {"a": some(*range(1_700_000_000, 1_710_000_000, 60_000))}, {"columns": {"a": "date"}}
+    ),
+    "milliseconds since 1970": Case(
+        {"a": some(*range(1_700_000_000_000, 1_700_000_900_000, 5250))}, {"columns": {"a": "date"}}
+    ),
+    "times with zones": Case(
+        {"a": [f"2024-01-{1 + i % 28:02}T00:00:00+0{i % 2}:00" for i in range(ROWS)], "b": real()}
+    ),
     "row weights": Case({"a": some("x", "y"), "n": some(1, 2, 5), "b": real()}, {"weight": "n"}),
     "columns that are left out": Case(
         {"id": list(range(ROWS)), "a": some("01", "x"), "none": [None] * ROWS, "b": real()}
@@ -101,7 +121,7 @@ def as_csv(frame: Frame, header: bool = True) -> bytes:
     return stream.getvalue().encode()
 
 
-def trained(source: str, data: dict[str, Any]) -> Trained:
+def trained(source: str, data: Mapping[str, Any]) -> Trained:
     spec = {
         "model": "later",
         "data": {"source": source, **data},
@@ -256,8 +276,6 @@ def test_numbers_beside_words_stay_different_texts() -> None:
 
 
 def load_table_of(frame: Frame) -> Any:
-    from spnc.data.frames import raw_from_python
-
     sink = Sink()
     raw = raw_from_python(frame, sink)
     assert raw is not None
