@@ -29,16 +29,23 @@ def raw_from_python(data: Any, sink: Sink, known: frozenset[str] = frozenset()) 
     `known` are the names that a model knows, where the table is for a model: then a dict of single
     values is one row, and so is a series of pandas whose index holds names of columns.
     """
-    import narwhals as nw
-
     if isinstance(data, RawTable):
         return data
     if isinstance(data, Mapping):
         return _from_dict(data, sink, known)
-    if isinstance(data, np.ndarray) and data.dtype.names is not None:
+    if isinstance(data, np.ndarray):
+        if data.dtype.names is None:
+            return _from_array(data, sink)
         return _from_dict({name: data[name] for name in data.dtype.names}, sink, known)
-    if isinstance(data, list | tuple) and any(map(_is_record, data)):
+    if isinstance(data, list | tuple) and data and _is_record(data[0]):
         return _from_records(data, sink)
+    return _from_library(data, sink, known)
+
+
+def _from_library(data: Any, sink: Sink, known: frozenset[str]) -> RawTable | None:
+    """Return the table of a data frame, a series or an array of any library."""
+    import narwhals as nw
+
     if nw.dependencies.is_pandas_dataframe(data):
         return _from_pandas(data, sink)
     if isinstance(data, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
