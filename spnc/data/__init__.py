@@ -14,6 +14,7 @@
         arrow_files.py   Parquet, Arrow and JSON
         array_files.py   NPY and NPZ
       frames.py        data frames, dicts of columns and arrays from Python
+    text_rules.py    what readers of texts have to know: header, missing cells, columns of texts
     raw_table.py     a table as it was read; arrow_columns.py makes its columns of Arrow's, and
                      narrow_floats.py turns floats of fewer bits into the decimals they stand for
     file_report.py   collects the problems inside one file
@@ -22,6 +23,8 @@
       text_values.py   texts that mean numbers, truth values, dates or nothing
       column_kinds.py  the rule by which a column gets its kind
       declared.py      what a spec says instead
+      dates.py         the units in which dates are counted
+      odd_cells.py     texts among numbers or dates, which count as missing
       encoding.py      cells -> codes and numbers; cells that do not fit their column
       scales.py        where the numbers of a column lie; resolution.py, how finely
       column_warnings.py  columns that are left out, or are not what they seem

@@ -11,18 +11,19 @@ from numpy.typing import NDArray
 from spnc.common.arrays import Floats
 from spnc.common.threads import in_threads
 from spnc.data.column_kinds import Verdict, judge
-from spnc.data.column_warnings import warn_of_header, warn_of_left_out, warn_of_odd_cells
+from spnc.data.column_warnings import warn_of_header, warn_of_left_out
 from spnc.data.columns import Column
 from spnc.data.dataset import PIECE_CELLS, Cells, Table
 from spnc.data.declared import column_of, judge_declared, labelled, rules_by_name
 from spnc.data.encoding import Misfit, encoded
 from spnc.data.file_report import FileReport
 from spnc.data.matching import Matched, match_model, match_splits
-from spnc.data.options import MISSING, DataOptions
+from spnc.data.odd_cells import OddCells
+from spnc.data.options import DataOptions
 from spnc.data.raw_table import RawColumn, RawTable
 from spnc.data.scales import scale_of
-from spnc.data.table_rules import TableRules
-from spnc.data.text_values import NUMBERS, cleaned, converted
+from spnc.data.table_rules import OTHER, TableRules, Unseen
+from spnc.data.text_values import DATES, NUMBERS, cleaned, converted
 from spnc.diagnostics import Sink, counted, did_you_mean
 
 
@@ -62,11 +63,13 @@ def assembled(
     reports = {split: FileReport(sink, table.file) for split, table in tables.items()}
     rules = rules_by_name(matched.names, options, sink)
     units = next(iter(tables.values())).units
+    index = frozenset[str]().union(*(table.index for table in tables.values()))
     weights = _weights(matched, tables, options, reports, sink)
     columns: list[Column] = []
     cells: dict[str, list[Cells]] = {split: [] for split in tables}
     left_out: dict[str, str] = {}
     verdicts: list[tuple[str, Verdict]] = []
+    odd_cells, odd_names = OddCells(), list[str]()
     for position, name in enumerate(matched.names):
         if name == options.weight:
             continue
@@ -76,16 +79,24 @@ def assembled(
             for split, places in matched.places.items()
         ]
         declared = rule is not None and (rule.kind != "auto" or rule.labels is not None)
-        verdict = judge_declared(parts, rule) if rule and declared else judge(name, parts)
+        if rule and declared:
+            verdict = judge_declared(parts, rule)
+        elif name in index:
+            verdict = Verdict(None, parts, omission="id")
+        else:
+            verdict = judge(name, parts)
         verdicts.append((name, replace(verdict, parts=[], odd=None)))
-        if verdict.odd is not None and sound:
-            originals = dict(zip(tables, parts, strict=True))
-            warn_of_odd_cells(name, verdict, originals, tables, sink)
+        if verdict.odd is not None:
+            what = "dates" if verdict.kind == "date" else "numbers"
+            for split, part, odd in zip(tables, parts, verdict.odd, strict=True):
+                odd_cells.add(name, what, part, odd, tables[split])
+            odd_names.append(name)
         del parts
         if verdict.kind is None:
             left_out[name] = "ignore" if verdict.omission is None else verdict.omission
             continue
-        column = labelled(column_of(name, verdict, rule, units.get(name, "")), options.unseen)
+        unit = units.get(name) or next((p.unit for p in verdict.parts if p.unit), "")
+        column = labelled(column_of(name, verdict, rule, unit), options.unseen)
         columns.append(column)
         for split, part in zip(tables, verdict.parts, strict=True):
             found, misfits = encoded(part, column, "error")
@@ -93,6 +104,8 @@ def assembled(
             report_misfits(tables[split], column.name, misfits, reports[split])
     for report in reports.values():
         report.close()
+    if sound:
+        odd_cells.warn(sink)
     if sink.failed or not sound:
         return None
     where = next(iter(tables.values())).file
@@ -103,8 +116,17 @@ def assembled(
         for table in tables.values():
             warn_of_header(table, sink)
         warn_of_left_out(verdicts, sink, where)
-    names = matched.names if left_out or options.weight is not None else ()
-    later = TableRules(names, options.weight, options.unseen)
+    skipped = tuple(name for name in matched.names if name in index and name in left_out)
+    others = tuple(name for name in matched.names if name not in skipped)
+    later = TableRules(
+        others if len(others) > len(columns) else (),
+        options.weight,
+        options.unseen,
+        options.header,
+        options.missing,
+        tuple(name for name in odd_names if name not in left_out),
+        skipped,
+    )
     return Assembled(tuple(columns), cells, weights, left_out, later)
 
 
@@ -113,7 +135,7 @@ def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> list[str]:
         "empty": "it has no values",
         "constant": "it has a single value",
         "id": "it identifies rows",
-        "labels": "it has too many different texts",
+        "labels": "it has too many different labels",
         "nested": "it holds nested values",
     }
     return [f"`{n}`: {words.get(v.omission or '', 'the spec ignores it')}" for n, v in verdicts[:8]]
@@ -135,9 +157,12 @@ def fitted(
     columns: Sequence[Column],
     rules: TableRules,
     sink: Sink,
-    missing: Sequence[str] = MISSING,
+    odd: OddCells,
 ) -> dict[str, Table] | None:
-    """Return tables of a model's columns; None after reporting what does not fit them."""
+    """Return tables of a model's columns; None after reporting what does not fit them.
+
+    `odd` collects the texts that count as missing, as they did in training.
+    """
     matched = match_model(columns, rules, tables, sink)
     if matched is None:
         return None
@@ -148,18 +173,47 @@ def fitted(
         cells = []
         with FileReport(sink, table.file) as report:
             for column, place in zip(columns, places, strict=False):
-                raw = cleaned(_taken(table, place), missing)
+                raw = _taken(table, place)
+                has_labels = column.labels is not None
+                if table.coded and raw.kind == "numbers" and has_labels:
+                    column = _as_in_arrays(column, raw, rules.unseen)
+                if not has_labels or column.labels is not None:  # codes are no marks
+                    raw = cleaned(raw, rules.missing)
+                if column.name in rules.odd and raw.kind == "texts":
+                    raw = _without_odd(raw, column, table, odd)
                 made, misfits = encoded(raw, column, rules.unseen)
                 cells.append(made)
                 report_misfits(table, column.name, misfits, report)
             weights = None
             if rules.weight is not None and places[-1] is not None:
-                raw = cleaned(_taken(table, places[-1]), missing)
+                raw = cleaned(_taken(table, places[-1]), rules.missing)
                 weights = _weights_of(raw, rules.weight, table, report)
         found[split] = (cells, weights)
     if sink.failed or not sound:
         return None
     return {split: Table.of_columns(cells, weights) for split, (cells, weights) in found.items()}
+
+
+def _as_in_arrays(column: Column, raw: RawColumn, unseen: Unseen) -> Column:
+    """Return a column with labels as arrays of numbers hold it.
+
+    An array of integers holds labels that one of doubles cannot.
+    """
+    numbers = column.array_labels
+    if numbers is None and raw.cells.dtype.kind in "iu" and column.has_numbers:
+        return column
+    if numbers is None or unseen != "other":
+        return replace(column, labels=numbers)
+    pairs = zip(column.labels or (), numbers, strict=True)
+    return replace(column, labels=tuple(OTHER if a == OTHER else b for a, b in pairs))
+
+
+def _without_odd(raw: RawColumn, column: Column, table: RawTable, odd: OddCells) -> RawColumn:
+    """Return a column of texts as numbers or dates; collect the texts that are neither."""
+    is_date = column.kind == "date"
+    found, wrong = converted(raw, DATES if is_date else NUMBERS)
+    odd.add(column.name, "dates" if is_date else "numbers", raw, wrong, table)
+    return found
 
 
 def with_scales(

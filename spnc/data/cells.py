@@ -1,7 +1,7 @@
 """Values of columns in the words of the table they come from: labels, dates, rounded numbers.
 
-Inside spnc a value is a double: a code, a number, or the days or seconds since 1970; NaN is a
-missing value. Everything that a person sees passes through here.
+Inside spnc a value is a double: a code, a number, or a date in its column's unit; NaN is a missing
+value. Everything that a person sees passes through here.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.data.columns import Column, Label
+from spnc.data.dates import DAY, PER_SECOND, YEARS, moment
 
 Cell = Label | dt.date | dt.datetime | None
 
@@ -22,7 +23,6 @@ MISSING = "–"  # a missing value in a table for people
 _MOST_DECIMALS = 12  # of a resolution; finer ones are not decimal
 _DETAIL = 1000.0  # parts of a standard deviation that people are shown
 _PLAIN = 1e12  # from here on, numbers are written with an exponent
-_DAY = 86_400.0
 _FAR = 9e18  # the largest number of days or microseconds that an array of dates can hold
 _LABELS_SHOWN = 6
 
@@ -46,7 +46,7 @@ def cell_value(column: Column, value: float) -> Cell:
     if column.is_finite or column.kind == "count":
         return int(value)
     value = _rounded(column, value)
-    return _date(column, value) if column.kind == "date" else value
+    return moment(value, column.unit) if column.kind == "date" else value
 
 
 def cell_text(column: Column, value: float, missing: str = MISSING) -> str:
@@ -73,7 +73,9 @@ def exact_text(column: Column, value: float) -> str:
 def number_text(column: Column, value: float) -> str:
     """Return a number of a numeric column, not necessarily one of its values, for people."""
     if column.kind == "date":
-        found = _date(column, value)
+        found = moment(value, column.unit)
+        if isinstance(found, int):
+            return str(found)
         return _date_text(column, found) if isinstance(found, dt.date) else f"{value:.6g}"
     if not math.isfinite(value) or abs(value) >= _PLAIN:
         return f"{value:.6g}"
@@ -139,21 +141,12 @@ def _decimals(step: float) -> int:
     return least
 
 
-def _date(column: Column, value: float) -> Cell:
-    days = column.unit != "seconds"
-    try:
-        if days:
-            return dt.date(1970, 1, 1) + dt.timedelta(days=round(value))
-        return dt.datetime(1970, 1, 1) + dt.timedelta(seconds=value)
-    except (OverflowError, ValueError):
-        return value
-
-
 def _date_text(column: Column, found: dt.date) -> str:
     if not isinstance(found, dt.datetime):
         return found.isoformat()
     step = column.scale.resolution if column.scale is not None else 1.0
-    if step % _DAY == 0.0:
+    step /= PER_SECOND.get(column.unit, 1.0)
+    if step % DAY == 0.0:
         return found.date().isoformat()
     detail = "minutes" if step % 60.0 == 0.0 else "seconds" if step >= 1.0 else "milliseconds"
     return found.isoformat(" ", detail)
@@ -161,9 +154,10 @@ def _date_text(column: Column, found: dt.date) -> str:
 
 def as_column(column: Column, values: NDArray[np.float64]) -> NDArray[Any]:
     """Return decoded values as an array of a plain type: times, whole numbers, numbers, objects."""
-    if column.kind == "date":
+    if column.kind == "date" and column.unit != YEARS:
         rounded = np.array([_rounded(column, float(v)) for v in values])
-        unit, parts = ("us", 1e6) if column.unit == "seconds" else ("D", 1.0)
+        per_second = PER_SECOND.get(column.unit)
+        unit, parts = ("D", 1.0) if per_second is None else ("us", 1e6 / per_second)
         whole = np.round(np.where(np.isnan(rounded), 0.0, rounded) * parts)
         found = np.clip(whole, -_FAR, _FAR).astype(np.int64).astype(f"datetime64[{unit}]")
         found[np.isnan(rounded)] = np.datetime64("NaT")

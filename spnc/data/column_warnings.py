@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from spnc.data.column_kinds import MOST_LABELS, Verdict
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
-from spnc.data.encoding import cell_text, label_text
-from spnc.data.raw_table import RawColumn, RawTable
+from spnc.data.encoding import label_text
+from spnc.data.raw_table import RawTable
 from spnc.diagnostics import Sink, counted, listed
 
 _NAMED = 100  # columns named in a warning; more would fill the screen
@@ -72,7 +72,7 @@ def warn_of_left_out(verdicts: Sequence[tuple[str, Verdict]], sink: Sink, where:
     warn(
         "W307",
         "labels",
-        f"left out for having more than {MOST_LABELS} different texts",
+        f"left out for having more than {MOST_LABELS} different labels",
         f"group them, or declare `columns: {{{first}: categorical}}`",
     )
     warn(
@@ -81,33 +81,6 @@ def warn_of_left_out(verdicts: Sequence[tuple[str, Verdict]], sink: Sink, where:
         "left out for holding nested values",
         "flatten them into columns of their own",
     )
-
-
-def warn_of_odd_cells(
-    name: str,
-    verdict: Verdict,
-    originals: Mapping[str, RawColumn],
-    tables: Mapping[str, RawTable],
-    sink: Sink,
-) -> None:
-    """Warn of texts among numbers or dates, which count as missing (W309)."""
-    what = "dates" if verdict.kind == "date" else "numbers"
-    for (split, raw), odd in zip(originals.items(), verdict.odd or (), strict=True):
-        rows = np.flatnonzero(odd)
-        if not len(rows):
-            continue
-        texts = list(dict.fromkeys(cell_text(raw, int(row)) for row in rows[:_COMPARED_ROWS]))
-        line = tables[split].line_of(int(rows[0]))
-        where = tables[split].file if line is None else f"{tables[split].file}:{line}"
-        message = (
-            f"column `{name}` holds {what}, apart from {counted(len(rows), 'cell')}: "
-            f"{listed(texts, 4)}"
-        )
-        help = (
-            f"they count as missing; list them under `missing`, or declare "
-            f"`columns: {{{name}: categorical}}`"
-        )
-        sink.warning("W309", message, where=where, help=help)
 
 
 def warn_of_columns(

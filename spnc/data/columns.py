@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -34,7 +36,7 @@ class Column:
 
     A value of a binary or categorical column is one of the codes 0 … states-1; `labels` says what
     they stand for, if not for themselves. A value of a count, real or date column is a number (a
-    date is in the `unit` "days" or "seconds" since 1970), `states` is 0, and `scale` says where
+    date in its `unit`: see dates.py), `states` is 0, and `scale` says where
     its values lie.
     """
 
@@ -49,6 +51,26 @@ class Column:
     def is_finite(self) -> bool:
         """Whether the column has finitely many states."""
         return self.kind in FINITE
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether some labels are numbers or truth values."""
+        return any(not isinstance(label, str) for label in self.labels or ())
+
+    @property
+    def array_labels(self) -> tuple[float, ...] | None:
+        """The numbers that stand for labelled states in an array; None if these are the codes.
+
+        Labels that are numbers or truth values stand for themselves. Texts are codes if all
+        labels are texts; otherwise they are whole numbers from above the largest label on. All
+        labels are codes if a double cannot hold one of them, such as 2⁵³ + 1.
+        """
+        labels = self.labels or ()
+        numbers = [label for label in labels if not isinstance(label, str)]
+        if not numbers or any(float(number) != number for number in numbers):
+            return None
+        free = itertools.count(math.floor(max(numbers)) + 1)
+        return tuple(next(free) if isinstance(label, str) else label for label in labels)
 
     def __str__(self) -> str:
         return f"categorical({self.states})" if self.kind == "categorical" else self.kind

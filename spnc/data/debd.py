@@ -24,6 +24,7 @@ from spnc.data.download import DownloadError, download
 from spnc.data.file_report import FileReport
 from spnc.data.files import read_bytes
 from spnc.data.raw_table import RawTable
+from spnc.data.text_rules import TextRules
 from spnc.data.text_tables import parse_text
 from spnc.diagnostics import Sink, Span, listed, nearest
 
@@ -69,7 +70,7 @@ def read_debd(
     tables = {}
     for split, content in contents.items():
         with FileReport(sink, _file_name(name, split)) as report:
-            table = parse_text(content, report, delimiter=",", header="no")
+            table = parse_text(content, report, delimiter=",", rules=TextRules("no"))
         if table is not None:
             tables[split] = table
     return tables if len(tables) == len(contents) else None

@@ -6,17 +6,15 @@ import fnmatch
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from spnc.data.column_kinds import Verdict, date_unit, settled, values_of
+from spnc.data.column_kinds import Verdict, settled, values_of
 from spnc.data.columns import Column, Label
+from spnc.data.dates import DATE_UNITS, date_unit
 from spnc.data.options import ColumnRule, DataOptions
 from spnc.data.raw_table import RawColumn
 from spnc.data.table_rules import OTHER, Unseen
-from spnc.data.text_values import DATES, converted, whole_numbers
+from spnc.data.text_values import converted, date_meaning
 from spnc.diagnostics import Sink, did_you_mean
 
-_YEARS = (1000, 9999)  # whole numbers that are years where dates are declared
 _GLOB = frozenset("*?[")
 
 
@@ -61,20 +59,11 @@ def judge_declared(parts: Sequence[RawColumn], rule: ColumnRule) -> Verdict:
 
 
 def _dated(part: RawColumn) -> RawColumn:
-    """Return texts and years as dates, as far as all of them are."""
-    if part.kind == "texts":
-        dates, bad = converted(part, DATES)
-        return part if bad.any() else dates
-    whole = whole_numbers(part) if part.kind == "numbers" else None
-    if whole is None or whole.is_empty:
+    """Return texts as the dates or numbers that they are, if all of them are."""
+    if part.kind != "texts":
         return part
-    years = whole.cells[~whole.absent]
-    if years.min() < _YEARS[0] or years.max() > _YEARS[1]:
-        return part
-    starts = (whole.cells.astype(np.int64) - 1970).astype("datetime64[Y]").astype("datetime64[s]")
-    seconds = starts.astype(np.float64)
-    seconds[whole.absent] = np.nan
-    return RawColumn("dates", seconds)
+    found, bad = converted(part, date_meaning(part))
+    return part if bad.any() else found
 
 
 def column_of(name: str, verdict: Verdict, rule: ColumnRule | None, unit: str = "") -> Column:
@@ -86,7 +75,7 @@ def column_of(name: str, verdict: Verdict, rule: ColumnRule | None, unit: str = 
     if kind in ("binary", "categorical"):
         labels = verdict.labels
         return Column(name, kind, len(labels), _unless_plain(labels), None, unit)
-    if kind == "date":
+    if kind == "date" and unit not in DATE_UNITS:
         unit = date_unit(verdict.parts)
     return Column(name, kind, 0, None, None, unit)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader, BytesIO, FileIO
 from pathlib import Path
@@ -22,8 +22,8 @@ from spnc.data.compression import (
 )
 from spnc.data.dataset import UNSPLIT
 from spnc.data.file_report import FileReport
-from spnc.data.options import MISSING, Header
 from spnc.data.raw_table import RawTable
+from spnc.data.text_rules import UNKNOWN_TABLE, TextRules
 from spnc.data.text_tables import Opener, read_text
 from spnc.diagnostics import Sink, Span, nearest
 
@@ -52,8 +52,7 @@ def read_file(
     sink: Sink,
     *,
     span: Span | None = None,
-    header: Header = "auto",
-    missing: Sequence[str] = MISSING,
+    rules: TextRules = UNKNOWN_TABLE,
     progress: Progress | None = None,
     help: str | None = None,
 ) -> dict[str, RawTable] | None:
@@ -75,17 +74,17 @@ def read_file(
         return None
     if not path.is_file():  # for example a pipe, which cannot be read twice
         data = path.read_bytes()
-        return _read(lambda: _in_memory(data), file, kind, compressed, sink, header, missing)
+        return _read(lambda: _in_memory(data), file, kind, compressed, sink, rules)
 
     def opened() -> Any:
         return open_counted(path, progress)
 
     size = path.stat().st_size if not compressed else None
-    return _read(opened, file, kind, compressed, sink, header, missing, size)
+    return _read(opened, file, kind, compressed, sink, rules, size)
 
 
 def read_standard_input(
-    sink: Sink, *, header: Header = "auto", missing: Sequence[str] = MISSING
+    sink: Sink, *, rules: TextRules = UNKNOWN_TABLE
 ) -> dict[str, RawTable] | None:
     """Return the table on standard input; its first bytes tell its type and compression."""
     data = sys.stdin.buffer.read() if sys.stdin is not None else b""
@@ -99,7 +98,7 @@ def read_standard_input(
             start = b""
     kind = next((k for magic, k in _MAGIC.items() if start.startswith(magic)), ".csv")
     opened = lambda: _in_memory(data)  # noqa: E731
-    return _read(opened, "standard input", kind, compressed, sink, header, missing)
+    return _read(opened, "standard input", kind, compressed, sink, rules)
 
 
 def _read(
@@ -108,8 +107,7 @@ def _read(
     kind: str,
     compressed: str,
     sink: Sink,
-    header: Header,
-    missing: Sequence[str],
+    rules: TextRules,
     size: int | None = None,
 ) -> dict[str, RawTable] | None:
     """Read a file of a known type, which can be opened several times."""
@@ -137,9 +135,7 @@ def _read(
                 report.error("E312", message, help=f"supported: {', '.join(SUPPORTED)}")
                 return None
             delimiter = TEXT_TYPES[kind]
-            table = read_text(
-                content, report, delimiter=delimiter, header=header, missing=missing, size=size
-            )
+            table = read_text(content, report, delimiter=delimiter, rules=rules, size=size)
             return None if table is None else {UNSPLIT: table}
         except CompressionError as error:
             report.error("E315", str(error), help=error.help)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,10 +16,12 @@ from spnc.data.dataset import SPLITS, UNSPLIT, Dataset, Table
 from spnc.data.debd import is_local
 from spnc.data.declared import rules_by_name
 from spnc.data.files import read_file
-from spnc.data.options import MISSING, DataOptions, Header
-from spnc.data.raw_table import RawTable
+from spnc.data.odd_cells import OddCells
+from spnc.data.options import DataOptions
+from spnc.data.raw_table import RawColumn, RawTable
 from spnc.data.sources import SCHEMES, SourceTables, file_path, read_tables, split_scheme
 from spnc.data.table_rules import AS_MODELLED, TableRules
+from spnc.data.text_values import cleaned, holds_words
 from spnc.diagnostics import Sink
 
 
@@ -49,8 +51,7 @@ def load(
             sink,
             base=options.base("source"),
             span=options.span_of("source"),
-            header=options.header,
-            missing=options.missing,
+            rules=options.text_rules,
             offline=offline,
             progress=progress,
         )
@@ -83,8 +84,6 @@ def load_table(
     *,
     columns: Sequence[Column] | None = None,
     rules: TableRules = AS_MODELLED,
-    header: Header = "auto",
-    missing: Sequence[str] = MISSING,
     offline: bool = False,
     progress: Progress | None = None,
 ) -> Dataset | None:
@@ -98,15 +97,16 @@ def load_table(
     if isinstance(source, RawTable):
         found = SourceTables(source.file, {UNSPLIT: source})
     else:
-        found = read_tables(
-            source, sink, header=header, missing=missing, offline=offline, progress=progress
-        )
+        reading = rules.text_rules(columns or ())
+        found = read_tables(source, sink, rules=reading, offline=offline, progress=progress)
     if found is None:
         return None
     if columns is not None:
-        tables = fitted(found.tables, columns, rules, sink, missing)
+        odd = OddCells()
+        tables = fitted(found.tables, columns, rules, sink, odd)
+        odd.warn(sink)
         return None if tables is None else Dataset(found.name, tuple(columns), tables, rules=rules)
-    options = DataOptions(source=found.name, header=header, missing=tuple(missing))
+    options = DataOptions(source=found.name, header=rules.header, missing=rules.missing)
     made = assembled(found.tables, options, sink, published=found.published)
     if made is None:
         return None
@@ -143,8 +143,7 @@ def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> 
             path,
             sink,
             span=options.span_of(field),
-            header=options.header,
-            missing=options.missing,
+            rules=options.text_rules,
             progress=progress,
             help="a named dataset goes into `source`" if scheme and scheme[0] in SCHEMES else None,
         )
@@ -164,7 +163,32 @@ def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> 
         if tables:  # report the problems of the other files as well
             assembled(tables, options, sink, published=True)
         return None
+    _read_codes_again(tables, options)
     return SourceTables(name, tables)
+
+
+def _read_codes_again(tables: dict[str, RawTable], options: DataOptions) -> None:
+    """Read text files again that have numbers in a column with words in another file.
+
+    A number does not tell whether it was written as 1 or as 01.
+    """
+    names = next((t.names for t in tables.values() if t.names is not None), None)
+
+    def named(table: RawTable) -> Iterator[tuple[str, RawColumn]]:
+        return zip(table.names or names or table.column_names, table.columns, strict=False)
+
+    pairs = [pair for table in tables.values() for pair in named(table)]
+    numbers = {name for name, c in pairs if c.kind == "numbers" and not c.is_empty}
+    texts = {n for n, c in pairs if n in numbers and holds_words(cleaned(c, options.missing))}
+    order = () if names is None else (names,)
+    rules = replace(options.text_rules, texts=frozenset(texts), orders=order)
+    for field, table in tables.items():
+        path = file_path(getattr(options, field), options.base(field))
+        lossy = any(c.kind == "numbers" for name, c in named(table) if name in texts)
+        if lossy and table.lines is not None and path.is_file():
+            again = read_file(path, Sink(), rules=rules)  # its problems have been reported
+            if again is not None:
+                tables[field] = again[UNSPLIT]
 
 
 def _split(

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from spnc.data.columns import Label
+from spnc.data.dates import DATE_UNITS
 from spnc.data.raw_table import RawTable
 from spnc.data.table_rules import Unseen
+from spnc.data.text_rules import MISSING, Header, TextRules
+from spnc.diagnostics import listed
 from spnc.registry import Conflict, Options, option
 
-Header = Literal["auto", "yes", "no"]
 DeclaredKind = Literal["auto", "binary", "categorical", "count", "real", "date", "ignore"]
-# Cell texts that mean a missing value by default.
-MISSING = ("", "?", "NA", "N/A", "n/a", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "None")
 _SUM_TOLERANCE = 1e-9  # of three fractions written in decimals
 
 
@@ -26,7 +26,9 @@ class ColumnRule(Options):
 
     name: str = option(doc="the name of the column, or a pattern with `*` and `?`")
     kind: DeclaredKind = option("auto", "the kind of the column; `ignore` leaves it out")
-    unit: str = option("", "the unit of its numbers, to be shown with them")
+    unit: str = option(
+        "", "the unit of its numbers, to be shown with them; of a date, what its numbers count"
+    )
     resolution: float | None = option(None, "the unit to which its numbers are rounded", above=0)
     labels: tuple[Label, ...] | None = option(None, "its categories, in this order")
 
@@ -43,6 +45,12 @@ class ColumnRule(Options):
                 yield Conflict(
                     "labels", "labels must be two or more different values", "list each once"
                 )
+        if self.kind == "date" and self.unit and self.unit not in DATE_UNITS:
+            yield Conflict(
+                "unit",
+                f"a date is not counted in `{self.unit}`",
+                f"numbers can count dates in {listed(DATE_UNITS)}",
+            )
         if self.resolution is not None and self.kind not in ("auto", "real", "date"):
             yield Conflict(
                 "resolution",
@@ -82,6 +90,11 @@ class DataOptions(Options):
 
     # A table given in Python, in place of what `source` names.
     table: RawTable | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def text_rules(self) -> TextRules:
+        """How texts are read."""
+        return TextRules(self.header, self.missing)
 
     def conflicts(self) -> Iterator[Conflict]:
         """Yield conflicts: rows from two places or nowhere, or fractions that make no split."""

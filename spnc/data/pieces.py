@@ -25,14 +25,15 @@ from spnc.data.compression import CompressionError, decompressing
 from spnc.data.dataset import PIECE_CELLS, UNSPLIT, Table
 from spnc.data.file_report import FileReport
 from spnc.data.files import TEXT_TYPES, WHOLE_TYPES, file_type
-from spnc.data.options import Header
+from spnc.data.odd_cells import OddCells
 from spnc.data.raw_table import RawTable, number_columns
 from spnc.data.table_rules import TableRules
 from spnc.data.text_cells import records
 from spnc.data.text_exact import check_names, parse_exact
 from spnc.data.text_fast import FastReader, IrregularTextError
 from spnc.data.text_layout import FirstLine, Layout, found_layout
-from spnc.data.text_tables import cut_header, text_start, whole_rows
+from spnc.data.text_rules import TextRules
+from spnc.data.text_tables import cut_header, fast_reader, text_start, whole_rows
 from spnc.diagnostics import Sink
 
 PIECE_BYTES = 1 << 22  # of text; a cell takes at least two bytes, so this is about PIECE_CELLS
@@ -46,29 +47,30 @@ def read_pieces(
     path: Path,
     columns: Sequence[Column],
     rules: TableRules,
+    odd: OddCells,
     *,
-    header: Header,
-    missing: Sequence[str],
     progress: Progress | None,
 ) -> Iterator[Table]:
     """Yield the rows of a file without splits, in order. May raise `PiecewiseError` at any piece.
 
-    `columns` are those of the model that the rows are for. Progress counts bytes of the file; a
+    `columns` are those of the model that the rows are for. `odd` collects the
+    texts that count as missing. Progress counts bytes of the file; a
     piece is counted when the next one is requested.
     """
     kind, compressed = file_type(path)
     if not path.is_file():  # for example a pipe, which cannot be read twice
         raise PiecewiseError
     done = place = 0
+    reading = rules.text_rules(columns)
     try:
         layout = None
         if kind in TEXT_TYPES:
             with path.open("rb") as file, decompressing(file, compressed) as stream:
-                layout = _layout_of(text_start(stream), TEXT_TYPES[kind], header, missing)
+                layout = _layout_of(text_start(stream), TEXT_TYPES[kind], reading)
         with path.open("rb") as file, decompressing(file, compressed) as stream:
             total = path.stat().st_size
             if layout is not None:
-                tables = _text(stream, layout, columns, missing)
+                tables = _text(stream, layout, reading)
             elif kind == ".npy":
                 tables = _array(stream, {len(columns), len(rules.names)})
             elif kind == ".parquet" and not compressed:  # its end has to be read first
@@ -81,7 +83,7 @@ def read_pieces(
                 rows = raw.rows
                 if raw.names is not None and len(set(raw.names)) < len(raw.names):
                     raise PiecewiseError
-                found = fitted({UNSPLIT: raw}, columns, rules, Sink(), missing)
+                found = fitted({UNSPLIT: raw}, columns, rules, Sink(), odd)
                 if found is None:
                     raise PiecewiseError
                 yield found[UNSPLIT]
@@ -99,21 +101,15 @@ def read_pieces(
         raise PiecewiseError from error
 
 
-def _layout_of(
-    start: bytes, delimiter: str | None, header: Header, missing: Sequence[str]
-) -> Layout:
+def _layout_of(start: bytes, delimiter: str | None, rules: TextRules) -> Layout:
     """Return the layout of a text from its beginning."""
     if not start.strip(b" \n" if delimiter == "\t" else None):
         raise PiecewiseError
-    return found_layout(start, delimiter, header, missing)
+    return found_layout(start, delimiter, rules)
 
 
-def _text(
-    stream: BinaryIO, layout: Layout, columns: Sequence[Column], missing: Sequence[str]
-) -> Iterator[RawTable]:
+def _text(stream: BinaryIO, layout: Layout, rules: TextRules) -> Iterator[RawTable]:
     """Yield the table in each piece of a text; only the first one may have column names."""
-    # Texts such as `01` must not be read as numbers where texts are the labels.
-    texts = {c.name for c in columns if any(isinstance(v, str) for v in c.labels or ())}
     names: tuple[str, ...] | None = None
     reader: FastReader | None = None
     for block in whole_rows(stream, layout.delimiter, PIECE_BYTES):
@@ -121,9 +117,7 @@ def _text(
             first, block = cut_header(block, layout)
             report = FileReport(Sink(), "")
             names = check_names(first, 1, report) if layout.first_line.is_header else None
-            shown = names or tuple(c.name for c in columns)
-            as_texts = [i for i, name in enumerate(shown) if name in texts]
-            reader = FastReader(len(first), layout.delimiter, missing, as_texts)
+            reader = fast_reader(first, layout, rules)
             if report.failed:
                 raise PiecewiseError
         # A piece of blank lines, for example at the end of the file, is no problem.
@@ -148,7 +142,8 @@ def _array(stream: BinaryIO, widths: set[int]) -> Iterator[RawTable]:
         data = stream.read(count * width * dtype.itemsize)
         if len(data) < count * width * dtype.itemsize:
             raise PiecewiseError
-        yield RawTable("", number_columns(np.frombuffer(data, dtype).reshape(count, width)))
+        array = np.frombuffer(data, dtype).reshape(count, width)
+        yield RawTable("", number_columns(array), coded=True)
 
 
 def _layout(stream: BinaryIO, widths: set[int]) -> tuple[int, int, np.dtype[Any]]:

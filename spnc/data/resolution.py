@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.common.arrays import Floats
+from spnc.data.dates import PER_SECOND
 
 _STEPS = (1.0, 2.0, 2.5, 5.0)  # times a power of ten
+_TIMES = (86_400.0, 3_600.0, 1_800.0, 900.0, 600.0, 300.0, 60.0, 30.0, 15.0, 10.0, 5.0, 1.0)
 _NATURAL = {  # units of dates, largest first
     "days": (365.0, 30.0, 7.0, 1.0),
-    "seconds": (86_400.0, 3_600.0, 1_800.0, 900.0, 600.0, 300.0, 60.0, 30.0, 15.0, 10.0, 5.0, 1.0),
+    **{unit: tuple(each * step for step in _TIMES) for unit, each in PER_SECOND.items()},
 }
 _PROPOSING = 256  # values that propose a step, which all values then confirm
 _DIGITS = 15  # decimal digits that a double keeps

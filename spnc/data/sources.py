@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from spnc.data.builtin import read_builtin
 from spnc.data.dataset import UNSPLIT
 from spnc.data.debd import read_debd
 from spnc.data.files import STANDARD_INPUT, read_file, read_standard_input
-from spnc.data.options import MISSING, Header
 from spnc.data.raw_table import RawTable
+from spnc.data.text_rules import UNKNOWN_TABLE, TextRules
 from spnc.diagnostics import Sink, Span, nearest
 
 SCHEMES = ("builtin", "debd")
@@ -60,19 +59,18 @@ def read_tables(
     *,
     base: Path = Path(),
     span: Span | None = None,
-    header: Header = "auto",
-    missing: Sequence[str] = MISSING,
+    rules: TextRules = UNKNOWN_TABLE,
     offline: bool = False,
     progress: Progress | None = None,
 ) -> SourceTables | None:
     """Return the tables that `source` names; None after reporting a problem."""
     if source == STANDARD_INPUT:
-        tables = read_standard_input(sink, header=header, missing=missing)
+        tables = read_standard_input(sink, rules=rules)
         return None if tables is None else SourceTables("standard input", tables)
     pair = split_scheme(source, base)
     if pair is None:
         path = file_path(source, base)
-        tables = read_file(path, sink, span=span, header=header, missing=missing, progress=progress)
+        tables = read_file(path, sink, span=span, rules=rules, progress=progress)
         return None if tables is None else SourceTables(path.name, tables)
     scheme, name = pair
     if scheme == "builtin":

@@ -10,7 +10,7 @@ from spnc.data.columns import Column
 from spnc.data.dataset import UNSPLIT, Table
 from spnc.data.files import STANDARD_INPUT
 from spnc.data.load import load_table
-from spnc.data.options import MISSING, Header
+from spnc.data.odd_cells import OddCells
 from spnc.data.pieces import PiecewiseError, read_pieces
 from spnc.data.sources import file_path, split_scheme
 from spnc.data.table_rules import AS_MODELLED, TableRules
@@ -23,8 +23,6 @@ def stream_table(
     *,
     columns: Sequence[Column],
     rules: TableRules = AS_MODELLED,
-    header: Header = "auto",
-    missing: Sequence[str] = MISSING,
     offline: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, Table]]:
@@ -38,12 +36,12 @@ def stream_table(
     if source != STANDARD_INPUT and split_scheme(source, Path()) is None:
         try:
             path = file_path(source, Path())
-            for table in read_pieces(
-                path, columns, rules, header=header, missing=missing, progress=progress
-            ):
+            odd = OddCells()
+            for table in read_pieces(path, columns, rules, odd, progress=progress):
                 done += table.rows
                 yield UNSPLIT, table
             if done:
+                odd.warn(sink, path.as_posix())
                 return
         except PiecewiseError:
             pass
@@ -52,8 +50,6 @@ def stream_table(
         sink,
         columns=columns,
         rules=rules,
-        header=header,
-        missing=missing,
         offline=offline,
         progress=progress,
     )

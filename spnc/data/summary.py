@@ -10,17 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spnc.common.arrays import Floats
-from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
-from spnc.data.encoding import DAY, iso_text, label_text
+from spnc.data.dates import value_text
+from spnc.data.encoding import label_text
 
 BARS = 12  # of a histogram
+_MEAN_DIGITS = 12  # significant ones: sums may round the others differently
 _BLOCKS = "▁▂▃▄▅▆▇█"
 REASONS = {  # why a column is left out, in words
     "empty": "no values",
     "constant": "one value only",
     "id": "identifies rows",
-    "labels": "too many different texts",
+    "labels": "too many different labels",
     "nested": "nested values",
     "ignore": "as declared",
 }
@@ -57,24 +58,20 @@ def _facts(dataset: Dataset, position: int) -> dict[str, Any]:
         found["labels"] = list(labels)
         found["counts"] = counts.tolist()
         return found
-    found["unit"] = column.unit
+    unit = found["unit"] = column.unit
     if column.scale is not None:
         found["resolution"] = column.scale.resolution
     if len(present):
         low, high = float(present.min()), float(present.max())
-        found |= {"low": low, "high": high, "mean": round(float(present.mean()), 6)}
+        found |= {"low": low, "high": high, "mean": float(f"{present.mean():.{_MEAN_DIGITS}g}")}
         if column.kind == "date":
-            found |= {"first": _date(low, column), "last": _date(high, column)}
+            found |= {"first": value_text(low, unit), "last": value_text(high, unit)}
         found["counts"] = np.histogram(present, bins=BARS, range=_bounds(low, high))[0].tolist()
     return found
 
 
 def _bounds(low: float, high: float) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _date(value: float, column: Column) -> str:
-    return iso_text(value * DAY if column.unit == "days" else value)
 
 
 def content_text(facts: dict[str, Any]) -> str:

@@ -1,9 +1,13 @@
-"""How a later table is matched with a model's columns."""
+"""How a later table is read, and matched with a model's columns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
+
+from spnc.data.columns import Column
+from spnc.data.text_rules import MISSING, Header, TextRules
 
 Unseen = Literal["error", "missing", "other"]
 OTHER = "other"  # the label of the state for categories that training has not seen
@@ -11,35 +15,59 @@ OTHER = "other"  # the label of the state for categories that training has not s
 
 @dataclass(frozen=True, slots=True)
 class TableRules:
-    """What a model knows about its table besides its columns.
+    """What a model knows about its table besides its columns: later data is read as this was.
 
     `names` are all columns of the training table, in order, also those that are not modelled;
     empty if these are the model's columns. `weight` names the column of row weights. `unseen`
-    is what a category becomes that training has not seen.
+    is what a category becomes that training has not seen. `header` and `missing` are those of
+    the spec. `odd` names the columns of numbers or dates in which other texts count as missing.
+    `index` are columns that named the rows of the training table and are not modelled.
     """
 
     names: tuple[str, ...] = ()
     weight: str | None = None
     unseen: Unseen = "error"
+    header: Header = "auto"
+    missing: tuple[str, ...] = MISSING
+    odd: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
+
+    def text_rules(self, columns: Sequence[Column] = ()) -> TextRules:
+        """Return how texts are read that hold a table of a model with these columns."""
+        own = tuple(column.name for column in columns)
+        texts = frozenset(column.name for column in columns if _has_texts(column))
+        orders = tuple(order for order in (self.names, own) if order)
+        return TextRules(self.header, self.missing, texts, orders)
 
     def as_json(self) -> dict[str, Any]:
         """Return the rules as plain values, without those that are the default."""
-        plain = {"names": list(self.names), "weight": self.weight, "unseen": self.unseen}
-        default: dict[str, Any] = {"names": [], "weight": None, "unseen": "error"}
-        return {key: value for key, value in plain.items() if value != default[key]}
+        found = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != field.default:
+                found[field.name] = list(value) if isinstance(value, tuple) else value
+        return found
 
     @classmethod
     def from_json(cls, value: Any) -> TableRules:
         """Return the rules that `as_json` wrote; defaults for whatever is not understood."""
         found = value if isinstance(value, dict) else {}
-        names, weight = found.get("names"), found.get("weight")
-        unseen: Unseen = found.get("unseen", "error")
-        known = isinstance(names, list) and all(isinstance(n, str) for n in names)
-        return cls(
-            tuple(names) if known and names is not None else (),
-            weight if isinstance(weight, str) else None,
-            unseen if unseen in get_args(Unseen) else "error",
-        )
+        checked: dict[str, Any] = {}
+        for name in ("names", "missing", "odd", "index"):
+            texts = found.get(name)
+            if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+                checked[name] = tuple(texts)
+        if isinstance(found.get("weight"), str):
+            checked["weight"] = found["weight"]
+        for name, allowed in (("unseen", get_args(Unseen)), ("header", get_args(Header))):
+            if found.get(name) in allowed:
+                checked[name] = found[name]
+        return cls(**checked)
+
+
+def _has_texts(column: Column) -> bool:
+    """Whether categories are texts, apart from the state for those that are seen only later."""
+    return any(isinstance(label, str) and label != OTHER for label in column.labels or ())
 
 
 AS_MODELLED = TableRules()  # a table with the model's columns, and no others

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from spnc.data.options import Header
 from spnc.data.text_cells import is_number, is_typed, records, sniff_delimiter
+from spnc.data.text_rules import TextRules
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SNIFFED_BYTES = 1 << 16  # from which the layout is found
@@ -39,9 +39,7 @@ def with_plain_line_ends(data: bytes) -> bytes:
     return data
 
 
-def found_layout(
-    start: bytes, delimiter: str | None, header: Header, missing: Sequence[str]
-) -> Layout:
+def found_layout(start: bytes, delimiter: str | None, rules: TextRules) -> Layout:
     """Return the layout of a text from its beginning, whose line ends are `\\n`."""
     cut = start[:SNIFFED_BYTES]
     if len(start) > SNIFFED_BYTES:
@@ -49,29 +47,35 @@ def found_layout(
     text = cut.decode(errors="replace")
     delimiter = delimiter or sniff_delimiter(text)
     rows = [cells for _, cells in records(text, delimiter) if not isinstance(cells, csv.Error)]
-    return Layout(delimiter, judge_first_line(rows, header, missing))
+    return Layout(delimiter, judge_first_line(rows, rules))
 
 
-def judge_first_line(
-    rows: Sequence[Sequence[str]], header: Header, missing: Sequence[str]
-) -> FirstLine:
+def judge_first_line(rows: Sequence[Sequence[str]], rules: TextRules) -> FirstLine:
     """Return whether the first of these rows holds names.
 
     `auto`: it does if it has a word above a column of numbers or dates. If all its words are above
     columns of words, it does unless one of them occurs again below, or a number among them lies
-    in the range of the numbers below it.
+    in the range of the numbers below it. A line of words that are all known names holds names
+    in any case.
     """
+    header = rules.header
     if not rows:
         return FirstLine(header == "yes")
-    marks = {m.strip() for m in missing}
+    marks = {m.strip() for m in rules.missing}
     first = [cell.strip() for cell in rows[0]]
+    if set(first) <= rules.names and not all(map(is_typed, first)):
+        return FirstLine(True)
     # R writes names of rows without a name above them: then names begin at the second column.
     begin = 1 if {len(row) for row in rows[1:]} == {len(first) + 1} else 0
     places = range(begin, begin + len(first))
     below = [[row[i].strip() for row in rows[1:] if i < len(row)] for i in places]
     below = [[cell for cell in cells if cell not in marks] for cells in below]
     words = [bool(c) and c not in marks and not is_typed(c) for c in first]
-    typed = [2 * sum(map(is_typed, cells)) > len(cells) for cells in below]
+    texts = set(rules.text_places(None, len(first)))
+    typed = [
+        i not in texts and 2 * sum(map(is_typed, cells)) > len(cells)
+        for i, cells in enumerate(below)
+    ]
     named = any(word and kind for word, kind in zip(words, typed, strict=True))
     if header == "yes":
         return FirstLine(True)

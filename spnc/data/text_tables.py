@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from io import BytesIO
 from typing import BinaryIO
 
 from spnc.data.file_report import FileReport
-from spnc.data.options import MISSING, Header
 from spnc.data.raw_table import RawTable
 from spnc.data.text_bytes import QUOTE, count_byte
 from spnc.data.text_cells import ends_inside_a_cell, records
@@ -22,6 +21,7 @@ from spnc.data.text_layout import (
     found_layout,
     with_plain_line_ends,
 )
+from spnc.data.text_rules import UNKNOWN_TABLE, TextRules
 
 BLOCK_BYTES = 1 << 23  # of text that is parsed at a time
 Opener = Callable[[], AbstractContextManager[BinaryIO]]
@@ -32,13 +32,10 @@ def parse_text(
     report: FileReport,
     *,
     delimiter: str | None = None,
-    header: Header = "auto",
-    missing: Sequence[str] = MISSING,
+    rules: TextRules = UNKNOWN_TABLE,
 ) -> RawTable | None:
     """Return the table in the bytes of a text file; None if there is none. See `read_text`."""
-    return read_text(
-        lambda: BytesIO(data), report, delimiter=delimiter, header=header, missing=missing
-    )
+    return read_text(lambda: BytesIO(data), report, delimiter=delimiter, rules=rules)
 
 
 def read_text(
@@ -46,8 +43,7 @@ def read_text(
     report: FileReport,
     *,
     delimiter: str | None = None,
-    header: Header = "auto",
-    missing: Sequence[str] = MISSING,
+    rules: TextRules = UNKNOWN_TABLE,
     size: int | None = None,
 ) -> RawTable | None:
     """Return the table in a text, which may be opened several times; None if there is none.
@@ -64,8 +60,8 @@ def read_text(
             if not stream.read().strip():
                 report.error_empty()
                 return None
-    layout = found_layout(start, delimiter, header, missing)
-    table = _fast(opened, report, layout, missing, size)
+    layout = found_layout(start, delimiter, rules)
+    table = _fast(opened, report, layout, rules, size)
     if table is not None:
         return table
     with opened() as stream:
@@ -82,7 +78,7 @@ def text_start(stream: BinaryIO) -> bytes:
 
 
 def _fast(
-    opened: Opener, report: FileReport, layout: Layout, missing: Sequence[str], size: int | None
+    opened: Opener, report: FileReport, layout: Layout, rules: TextRules, size: int | None
 ) -> RawTable | None:
     """Return the table if it is regular, apart from at most one header line; otherwise None."""
     reader: FastReader | None = None
@@ -91,7 +87,7 @@ def _fast(
             with opened() as stream:
                 blocks = whole_rows(stream, layout.delimiter, BLOCK_BYTES)
                 first, body = cut_header(next(blocks, b""), layout)
-                reader = reader or FastReader(len(first), layout.delimiter, missing)
+                reader = reader or fast_reader(first, layout, rules)
                 columns = read_blocks(_after(body, blocks), reader, size)
             if columns is not None:
                 break
@@ -103,6 +99,13 @@ def _fast(
     lines = range(begin, begin + columns[0].rows)
     doubt = layout.first_line.doubt
     return RawTable(report.file, columns, names, lines, None, not report.failed, doubt)
+
+
+def fast_reader(first: list[str], layout: Layout, rules: TextRules) -> FastReader:
+    """Return the reader for a text, given the cells of its first line."""
+    names = [cell.strip() for cell in first] if layout.first_line.is_header else None
+    as_texts = rules.text_places(names, len(first))
+    return FastReader(len(first), layout.delimiter, rules.missing, as_texts)
 
 
 def _after(first: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:

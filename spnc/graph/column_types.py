@@ -19,11 +19,11 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from spnc.data.columns import FINITE, KINDS, Column, Label, Scale
+from spnc.data.dates import DATE_UNITS
 from spnc.diagnostics import counted, did_you_mean, listed, nearest
 from spnc.language.grammar import quoted_on_one_line
 
 SCALE = tuple(f.name for f in fields(Scale))
-DATE_UNITS = ("days", "seconds")
 MOST_STATES = 10**9  # of a categorical column: more is a mistake
 _SHORT = re.compile(r"(\w+)(?:\s*\(\s*(\d{1,9})\s*\))?")
 _TYPES = (
@@ -213,7 +213,7 @@ def _unit_problems(kind: str, unit: Any) -> Iterator[str]:
     if not isinstance(unit, str):
         yield f"the unit {shown_plain(unit)} is not a text"
     elif kind == "date" and unit not in DATE_UNITS:
-        yield f"a date is counted in {listed(DATE_UNITS).replace(', ', ' or ')}, not in `{unit}`"
+        yield f"a date is not counted in `{unit}`, but in {listed(DATE_UNITS)}"
 
 
 def shown_plain(value: Any) -> str:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from spnc.data.dates import DAY, PER_SECOND, YEARS
 from spnc.reports.page.charts import ticks
 
 _EPOCH = datetime(1970, 1, 1)
-_SECONDS = {"days": 86_400.0, "seconds": 1.0}
-_MONTH, _DAY = 30.44 * 86_400.0, 86_400.0
+_SECONDS = {"days": DAY, **{unit: 1.0 / each for unit, each in PER_SECOND.items()}}
+_MONTH = 30.44 * DAY
 _MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000)
 _SPANS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 _DAYS = (1, 2, 5, 10)
 
 
 def date_ticks(low: float, high: float, unit: str, count: int = 5) -> list[float]:
-    """Return round dates between two others, in their unit since 1970; at most about `count`."""
+    """Return round dates between two others, in their unit; at most about `count`."""
+    if unit == YEARS:
+        return [value for value in ticks(low, high, count) if value.is_integer()]
     size = _SECONDS.get(unit)
     if size is None or not high > low:
         return ticks(low, high, count)
@@ -41,7 +44,7 @@ def _round_dates(first: datetime, last: datetime, apart: float) -> Iterator[date
             yield from (midnight + timedelta(seconds=span * k) for k in range(skipped, steps + 1))
             return
     for days in _DAYS:
-        if days * _DAY >= apart:
+        if days * DAY >= apart:
             yield from _days(midnight, last, days)
             return
     months = next((m for m in _MONTHS if m * _MONTH >= apart), _MONTHS[-1])

@@ -76,3 +76,13 @@ def test_standard_input_is_a_table(
         assert main(["data", "show", source, "--quiet"]) == 0
         shown.append(capsys.readouterr().out)
     assert shown[0] == shown[1]
+
+
+def test_the_mean_of_small_numbers_is_not_rounded_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = [k * 1e-9 + 2.5e-10 for k in range(20)]
+    (tmp_path / "small.csv").write_text("a\n" + "".join(f"{cell!r}\n" for cell in cells))
+    assert main(["data", "show", str(tmp_path / "small.csv"), "--json"]) == 0
+    (column,) = json.loads(capsys.readouterr().out)["columns"]
+    assert column["mean"] == pytest.approx(9.75e-9, rel=1e-9)

@@ -13,6 +13,7 @@ from spnc.data.dataset import Dataset
 from spnc.data.file_report import FileReport
 from spnc.data.load import load, load_table
 from spnc.data.options import ColumnRule, DataOptions
+from spnc.data.table_rules import TableRules
 from spnc.data.text_fast import parse_digits
 from spnc.data.text_tables import parse_text
 from spnc.diagnostics import Sink
@@ -27,7 +28,9 @@ def write(folder: Path, name: str, text: str | bytes) -> str:
 def read(source: str, **options: object) -> tuple[Dataset | None, list[tuple[str, str]]]:
     """The dataset, and what was reported as (code, place without the folder)."""
     sink = Sink()
-    dataset = load_table(source, sink, **options)  # type: ignore[arg-type]
+    rules = {name: options.pop(name) for name in ("header", "missing") if name in options}
+    rules_of = TableRules(**rules)  # type: ignore[arg-type]
+    dataset = load_table(source, sink, rules=rules_of, **options)  # type: ignore[arg-type]
     assert (dataset is None) == sink.failed
     return dataset, [(d.code, Path(d.where or "").name) for d in sink.diagnostics]
 

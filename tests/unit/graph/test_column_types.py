@@ -61,7 +61,7 @@ def test_a_column_survives_json(column: Column) -> None:
         ({"kind": "real", "scale": {"low": 2, "high": 1}}, "low = 2 is above high = 1"),
         ({"kind": "real", "scale": {"width": 1.0}}, "`width` is not part of a scale"),
         ({"kind": "real", "unit": 3}, "the unit 3 is not a text"),
-        ({"kind": "date", "unit": "weeks"}, "counted in days or seconds"),
+        ({"kind": "date", "unit": "weeks"}, "not counted in `weeks`, but in days, seconds"),
     ],
 )
 def test_a_type_that_is_wrong_is_refused_in_words(plain: dict[str, Any], problem: str) -> None:

@@ -42,6 +42,13 @@ def test_ticks_of_seconds_are_round() -> None:
     assert found == [f"2020-09-13 {hour:02}:00:00" for hour in (9, 12, 15)]
 
 
+def test_ticks_of_every_unit_are_round() -> None:
+    found = date_ticks(1.7e12, 1.7e12 + 3.6e6, "milliseconds", 3)
+    assert found == [1_700_001_000_000.0, 1_700_002_800_000.0]  # 22:30 and 23:00
+    assert date_ticks(1990.0, 2019.0, "years") == [1990.0, 2000.0, 2010.0]
+    assert date_ticks(2003.5, 2005.2, "years") == [2004.0, 2005.0]
+
+
 def test_dates_that_no_calendar_has_are_plain_numbers() -> None:
     assert date_ticks(0.0, 9e9, "days") == ticks(0.0, 9e9)
 

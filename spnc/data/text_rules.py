@@ -1,0 +1,47 @@
+"""How the texts of a table are read: its header, its missing cells, its columns of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from spnc.data.raw_table import default_name
+
+Header = Literal["auto", "yes", "no"]
+# Cell texts that mean a missing value by default.
+MISSING = ("", "?", "NA", "N/A", "n/a", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "None")
+
+
+@dataclass(frozen=True, slots=True)
+class TextRules:
+    """What a reader of texts has to know that the text itself does not say.
+
+    `header` says whether the first line holds names, `missing` which texts mean a missing value.
+    `texts` names the columns that are texts even if all their cells look like numbers, such as
+    01. `orders` are the names of columns by position, for tables without a header: that order
+    applies which has as many names as the table has columns. Where there are any, a first line
+    of such names is a header, whatever `header` says.
+    """
+
+    header: Header = "auto"
+    missing: tuple[str, ...] = MISSING
+    texts: frozenset[str] = frozenset()
+    orders: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of columns that are known."""
+        return frozenset(name for order in self.orders for name in order)
+
+    def text_places(self, names: Sequence[str] | None, width: int) -> list[int]:
+        """Return the positions of the columns of texts, given the header of a table, if any."""
+        if not self.texts:
+            return []
+        if names is None:
+            plain = tuple(default_name(i) for i in range(width))
+            names = next((order for order in self.orders if len(order) == width), plain)
+        return [i for i, name in enumerate(names) if name in self.texts]
+
+
+UNKNOWN_TABLE = TextRules()  # how texts are read of which nothing is known
