@@ -80,10 +80,12 @@ class Model:
         return self._engine
 
     def log_likelihood(self, data: Any) -> NDArray[np.float64]:
-        """Return log p(row) for the rows of a data frame, a dict of columns or an array.
+        """Return log p(row) for the rows of a data frame, dicts or an array.
 
         Columns with names are matched by name, in any order; an absent one is missing in every
-        row. Arrays have the columns in the model's order, texts as their codes. Missing cells are
+        row. One row is a dict of values, or a series of pandas with names as its index. Arrays
+        have the columns in the model's order; those of numbers hold the numbers of the table, and
+        the codes of columns whose labels are texts: see `Column.array_labels`. Missing cells are
         marginalised. An impossible row has -inf. Raises `InputError` for unknown columns, and for
         values that no column can have.
         """
@@ -95,13 +97,16 @@ class Model:
 
         Raises `InputError`.
         """
-        if isinstance(data, Rows) and data.columns == self.columns:
-            return Table(data.values)
-        sink = Sink()
-        raw = raw_from_python(data, sink)
+        if isinstance(data, Rows):
+            if data.columns == self.columns:
+                return Table(data.cells)
+            data = data.to_dict()
+        sink, rules = Sink(), self.rules
+        known = frozenset((*(c.name for c in self.columns), *rules.names, *rules.index))
+        raw = raw_from_python(data, sink, known)
         sink.stop()
         assert raw is not None
-        if raw.names is None and raw.width not in (len(self.columns), len(self.rules.names)):
+        if raw.names is None and raw.width not in (len(self.columns), len(rules.names)):
             shape = (raw.rows, raw.width)
             wanted = counted(len(self.columns), "column")
             sink.error(
@@ -111,8 +116,7 @@ class Model:
                 + listed([c.name for c in self.columns]),
             )
             sink.stop()
-        coded = raw.names is None
-        found = load_table(raw, sink, columns=self.columns, rules=self.rules, coded=coded)
+        found = load_table(raw, sink, columns=self.columns, rules=rules)
         return sink.require(found).splits[UNSPLIT]
 
     def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
@@ -181,8 +185,8 @@ class Model:
     def sample(self, rows: int, seed: int = 0) -> Rows:
         """Return rows drawn from the model; the same seed gives the same rows.
 
-        They print as a table of labels, dates and numbers; their `values[row, column]` are what
-        queries take. Raises `InputError` for a negative number of rows or seed.
+        They print as a table of labels, dates and numbers; their `values[row, column]` are the
+        array that queries take. Raises `InputError` for a negative number of rows or seed.
         """
         sink = Sink()
         for name, value in (("rows", rows), ("seed", seed)):

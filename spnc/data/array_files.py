@@ -82,7 +82,7 @@ def _table(data: bytes, name: str | None, report: FileReport) -> RawTable | None
     if len(array) == 0:
         report.error("E306", f"{called} has no rows")
         return None
-    return RawTable(report.file, number_columns(array), array=name)
+    return RawTable(report.file, number_columns(array), array=name, coded=True)
 
 
 def _array(data: bytes, called: str, report: FileReport) -> NDArray[Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,38 @@ import pyarrow.compute as pc
 
 from spnc.data.arrow_arrays import doubles, holes, stored_numbers
 from spnc.data.narrow_floats import widened
+from spnc.data.pandas_names import Header
 from spnc.data.raw_table import RawColumn, smallest, text_column
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400.0
+DURATION_UNIT = "s"
+TIME_UNIT = "s since midnight"
+
+
+def raw_columns(table: Any, header: Header) -> list[RawColumn]:
+    """Return the columns of an Arrow table, or of a batch, that are in its header."""
+    found = []
+    for place in header.places:
+        column = raw_column(table.column(place))
+        if place in header.categorical and column.kind == "numbers":
+            column = replace(column, stated="categories")
+        found.append(column)
+    return found
 
 
 def raw_column(values: Any) -> RawColumn:
-    """Return the raw column of an Arrow array, chunked or not."""
+    """Return the raw column of an Arrow array, chunked or not.
+
+    Texts are stated to be texts. A dictionary array of texts or numbers states categories.
+    """
     if isinstance(values, pa.Array):
         values = pa.chunked_array([values])
     kind = values.type
     if pa.types.is_dictionary(kind):
-        if not _is_text(kind.value_type):
-            return raw_column(values.cast(kind.value_type))
-        return _texts(values)
+        return _categories(values)
     if _is_text(kind):
-        return _texts(values)
+        return replace(untyped_texts(values), stated="texts")
     if pa.types.is_null(kind):
         return RawColumn("numbers", np.full(len(values), np.nan))
     if pa.types.is_boolean(kind):
@@ -48,7 +64,8 @@ def raw_column(values: Any) -> RawColumn:
     if pa.types.is_time32(kind) or pa.types.is_time64(kind) or pa.types.is_duration(kind):
         whole = pa.int32() if pa.types.is_time32(kind) else pa.int64()
         seconds = doubles(values.cast(whole)) / _PER_SECOND[kind.unit]
-        return RawColumn("numbers", seconds)
+        unit = DURATION_UNIT if pa.types.is_duration(kind) else TIME_UNIT
+        return RawColumn("numbers", seconds, unit=unit)
     absent = holes(values)
     if absent is None:
         absent = np.zeros(len(values), dtype=np.bool_)
@@ -82,7 +99,25 @@ def _plain(kind: Any, values: Any) -> RawColumn:
     return RawColumn(kind, smallest(cells), missing)
 
 
-def _texts(values: Any) -> RawColumn:
+def _categories(values: Any) -> RawColumn:
+    """Return the column of a dictionary array, which has the order of its dictionary if it says so.
+
+    Categories that are neither texts nor numbers, such as dates, are plain values.
+    """
+    kind = values.type
+    order: tuple[Any, ...] = ()
+    if kind.ordered and values.num_chunks:
+        values = values.unify_dictionaries()
+        order = tuple(values.chunk(0).dictionary.to_pylist())
+    if _is_text(kind.value_type):
+        order = tuple(text.strip() for text in order if text is not None)
+        return replace(untyped_texts(values), stated="categories", order=order)
+    found = raw_column(values.cast(kind.value_type))
+    return replace(found, stated="categories", order=order) if found.kind == "numbers" else found
+
+
+def untyped_texts(values: Any) -> RawColumn:
+    """Return the column of a chunked Arrow array of texts, of which nothing more is stated."""
     if not pa.types.is_dictionary(values.type):
         values = values.cast(pa.string()).dictionary_encode()
     elif not pa.types.is_string(values.type.value_type):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, BinaryIO
@@ -13,10 +12,12 @@ import pyarrow.feather
 import pyarrow.json
 import pyarrow.parquet
 
-from spnc.data.arrow_columns import object_column, raw_column
+from spnc.data.arrow_columns import object_column, raw_columns
 from spnc.data.dataset import UNSPLIT
 from spnc.data.file_report import FileReport
+from spnc.data.pandas_names import Header, header_of, repeated
 from spnc.data.raw_table import RawTable
+from spnc.data.text_fast import rounded
 
 Tables = dict[str, RawTable]
 ArrowError = (pa.ArrowException, OSError, ValueError)  # what Arrow raises for damaged files
@@ -54,7 +55,8 @@ def parse_json(data: bytes, report: FileReport) -> Tables | None:
             texts = pa.schema([(field.name, pa.string()) for field in times])
             options = pa.json.ParseOptions(explicit_schema=texts)
             table = pa.json.read_json(pa.BufferReader(data), parse_options=options)
-        return _tables(table, report)
+        doubles = (c for c in table.columns if pa.types.is_floating(c.type))
+        return _json_lines(data, report) if any(map(rounded, doubles)) else _tables(table, report)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return _json_lines(data, report)  # slow, but it knows the lines
 
@@ -65,9 +67,9 @@ def parquet_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
     What the file lacks or has twice is not reported.
     """
     with pa.parquet.ParquetFile(file) as found:
-        names = found.schema_arrow.names
-        for batch in found.iter_batches(batch_size=max(1, cells // max(1, len(names)))):
-            yield RawTable("", [raw_column(column) for column in batch.columns], tuple(names))
+        header = header_of(found.schema_arrow)
+        for batch in found.iter_batches(batch_size=max(1, cells // max(1, len(header.names)))):
+            yield _piece(batch, header)
 
 
 def arrow_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
@@ -80,12 +82,15 @@ def arrow_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
     else:
         found = pa.ipc.open_stream(file)
         batches = iter(found)
-    names = tuple(found.schema.names)
-    step = max(1, cells // max(1, len(names)))
+    header = header_of(found.schema)
+    step = max(1, cells // max(1, len(header.names)))
     for batch in batches:
         for begin in range(0, batch.num_rows, step):
-            part = batch.slice(begin, step)
-            yield RawTable("", [raw_column(column) for column in part.columns], names)
+            yield _piece(batch.slice(begin, step), header)
+
+
+def _piece(batch: Any, header: Header) -> RawTable:
+    return RawTable("", raw_columns(batch, header), header.names, index=header.row_names)
 
 
 def _arrow(data: bytes, report: FileReport, what: str, read: Any) -> Tables | None:
@@ -103,16 +108,16 @@ def _arrow(data: bytes, report: FileReport, what: str, read: Any) -> Tables | No
 
 
 def _tables(table: Any, report: FileReport) -> Tables | None:
-    names = tuple(str(name) for name in table.column_names)
-    twice = [name for name, count in Counter(names).items() if count > 1]
+    header = header_of(table.schema)
+    names, twice = header.names, repeated(header.names)
     for name in twice:
         hint = "give each column its own name"
         report.error("E313", f"several columns are named `{name}`", help=hint)
     if table.num_rows == 0 or not names:
         report.error("E306", "the file has no rows")
         return None
-    columns = [raw_column(table.column(i)) for i in range(len(names))]
-    return {UNSPLIT: RawTable(report.file, columns, names, sound=not twice)}
+    columns, index = raw_columns(table, header), header.row_names
+    return {UNSPLIT: RawTable(report.file, columns, names, sound=not twice, index=index)}
 
 
 def _json_list(data: bytes, report: FileReport) -> Tables | None:

@@ -63,6 +63,7 @@ def assembled(
     reports = {split: FileReport(sink, table.file) for split, table in tables.items()}
     rules = rules_by_name(matched.names, options, sink)
     units = next(iter(tables.values())).units
+    index = frozenset[str]().union(*(table.index for table in tables.values()))
     weights = _weights(matched, tables, options, reports, sink)
     columns: list[Column] = []
     cells: dict[str, list[Cells]] = {split: [] for split in tables}
@@ -81,6 +82,8 @@ def assembled(
         declared = rule is not None and (rule.kind != "auto" or rule.labels is not None)
         if rule is not None and declared:
             verdict = judge_declared(parts, rule, delimiter)
+        elif name in index:
+            verdict = Verdict(None, parts, omission="id")
         else:
             verdict = judge(name, parts, delimiter)
         verdicts.append((name, replace(verdict, parts=[], odd=None)))
@@ -93,7 +96,8 @@ def assembled(
         if verdict.kind is None:
             left_out[name] = "ignore" if verdict.omission is None else verdict.omission
             continue
-        column = labelled(column_of(name, verdict, rule, units.get(name, "")), options.unseen)
+        unit = units.get(name) or next((p.unit for p in verdict.parts if p.unit), "")
+        column = labelled(column_of(name, verdict, rule, unit), options.unseen)
         columns.append(column)
         for split, part in zip(tables, verdict.parts, strict=True):
             found, misfits = encoded(part, column, "error")
@@ -114,14 +118,16 @@ def assembled(
             warn_of_header(table, sink)
         warn_of_left_out(verdicts, sink, where)
         warn_of_formats(verdicts, sink, where)
-    names = matched.names if left_out or options.weight is not None else ()
+    skipped = tuple(name for name in matched.names if name in index and name in left_out)
+    others = tuple(name for name in matched.names if name not in skipped)
     later = TableRules(
-        names,
+        others if len(others) > len(columns) else (),
         options.weight,
         options.unseen,
         options.header,
         options.missing,
         tuple(name for name in odd_names if name not in left_out),
+        skipped,
         tuple((n, v.format) for n, v in verdicts if v.format is not None),
     )
     return Assembled(tuple(columns), cells, weights, left_out, later)
@@ -132,7 +138,7 @@ def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> list[str]:
         "empty": "it has no values",
         "constant": "it has a single value",
         "id": "it identifies rows",
-        "labels": "it has too many different texts",
+        "labels": "it has too many different labels",
         "nested": "it holds nested values",
     }
     return [f"`{n}`: {words.get(v.omission or '', 'the spec ignores it')}" for n, v in verdicts[:8]]
@@ -155,13 +161,10 @@ def fitted(
     rules: TableRules,
     sink: Sink,
     odd: OddCells,
-    *,
-    coded: bool = False,
 ) -> dict[str, Table] | None:
     """Return tables of a model's columns; None after reporting what does not fit them.
 
-    `odd` collects the texts that count as missing, as they did in training. `coded`: numbers
-    stand for labels that are texts.
+    `odd` collects the texts that count as missing, as they did in training.
     """
     matched = match_model(columns, rules, tables, sink)
     if matched is None:
@@ -176,8 +179,8 @@ def fitted(
             for column, place in zip(columns, places, strict=False):
                 raw = _taken(table, place)
                 has_labels = column.labels is not None
-                if coded and raw.kind == "numbers" and has_labels:
-                    column = _as_in_arrays(column, rules.unseen)
+                if table.coded and raw.kind == "numbers" and has_labels:
+                    column = _as_in_arrays(column, raw, rules.unseen)
                 if not has_labels or column.labels is not None:  # codes are no marks
                     raw = cleaned(raw, rules.missing)
                 if column.name in rules.odd and raw.kind == "texts":
@@ -195,9 +198,14 @@ def fitted(
     return {split: Table.of_columns(cells, weights) for split, (cells, weights) in found.items()}
 
 
-def _as_in_arrays(column: Column, unseen: Unseen) -> Column:
-    """Return a column with labels as arrays of numbers hold it."""
+def _as_in_arrays(column: Column, raw: RawColumn, unseen: Unseen) -> Column:
+    """Return a column with labels as arrays of numbers hold it.
+
+    An array of integers holds labels that one of doubles cannot.
+    """
     numbers = column.array_labels
+    if numbers is None and raw.cells.dtype.kind in "iu" and column.has_numbers:
+        return column
     if numbers is None or unseen != "other":
         return replace(column, labels=numbers)
     pairs = zip(column.labels or (), numbers, strict=True)

@@ -3,14 +3,19 @@
     booleans                                    binary
     at most two values, whatever they are       binary
     whole numbers with few values               categorical
-    other whole numbers that begin near 0       count
+    other whole numbers that begin near 0       count, up to 2⁵³
     other numbers                               real
     dates and times, also as ISO 8601 texts     date
     other texts                                 categorical
 
-Texts that are all numbers are numbers, unless one has a zero before other digits, as the code
+A source may state more: a column that it calls categorical is, and keeps the order of its labels if
+it has one; texts of digits stay texts where a column is stated to hold texts and they are few
+enough for labels; durations and times of day are real.
+
+Other texts that are all numbers are numbers, unless one has a zero before other digits, as the code
 00501 has: then all of them are texts. Numbers and dates may be written for people, as 12% and
-31/01/2020 are: see `text_formats`. Whole numbers begin near 0 if none is negative and their
+31/01/2020 are: see `text_formats`. Whole numbers that doubles cannot tell apart are
+labels. Whole numbers begin near 0 if none is negative and their
 range is at least `NEAR_ZERO` times the smallest: counts scatter as much as they are large, years
 and weights do not. Of whole numbers, few are `FEW`, or up to `MOST_CODES` with
 `ROWS_PER_CODE` rows each on average. A column is left out, with a warning, if it has no values or
@@ -29,14 +34,19 @@ import pyarrow.compute as pc
 from spnc.data.arrow_arrays import Mask, truth_array, truths
 from spnc.data.columns import ColumnKind, Label
 from spnc.data.dates import iso_text
-from spnc.data.encoding import TABLE_RANGE, plain_text
+from spnc.data.encoding import TABLE_RANGE, offsets, plain_text
 from spnc.data.raw_table import RawColumn, RawKind, joined, text_column
 from spnc.data.text_formats import DateFormat, TextFormat, doubt_about, found_format
 from spnc.data.text_values import (
     BOOLEANS,
     DATES,
+    LARGEST_EXACT,
     NUMBERS,
+    Meaning,
+    are_digits,
     converted,
+    exceed_doubles,
+    indistinct,
     is_canonical,
     is_padded,
     meant,
@@ -109,6 +119,11 @@ def judge(name: str, parts: Sequence[RawColumn], delimiter: str | None = None) -
         return Verdict("binary", parts, (False, True))
     if kind == "dates":
         return _judge_dates(parts)
+    if any(p.stated == "categories" for p in parts):
+        return _judge_codes(parts)
+    if any(p.unit for p in parts):
+        values = _at_most(parts, 2)
+        return Verdict("real", parts) if values is None else _states(parts, _labels(values))
     return _judge_numbers(name, parts)
 
 
@@ -126,12 +141,8 @@ def settled(parts: Sequence[RawColumn], *, exact: bool = False) -> list[RawColum
     parts = list(parts)
     kinds = {p.kind for p in parts if not p.is_empty}
     if "texts" in kinds:
-        for meaning in (BOOLEANS, NUMBERS, DATES):
-            texts = [p for p in parts if p.kind == "texts"]
-            if meaning is NUMBERS and not _are_numbers(texts, exact):
-                continue
-            if meaning is DATES and exact:
-                continue
+        texts = [p for p in parts if p.kind == "texts" and not p.is_empty]
+        for meaning in _meanings(texts, BOOLEANS, NUMBERS, DATES, exact=exact):
             if not any(np.isnan(meant(p, meaning)).any() for p in texts):
                 parts = [converted(p, meaning)[0] if p.kind == "texts" else p for p in parts]
                 kinds = {p.kind for p in parts if not p.is_empty}
@@ -141,10 +152,20 @@ def settled(parts: Sequence[RawColumn], *, exact: bool = False) -> list[RawColum
     return [as_texts(p) for p in parts] if len(kinds - {"other"}) > 1 else parts
 
 
-def _are_numbers(texts: Sequence[RawColumn], exact: bool) -> bool:
-    """Whether texts that look like numbers are to be read as such."""
-    filled = [p for p in texts if p.texts is not None and len(p.texts)]
-    return all(is_canonical(p) if exact else not is_padded(p.texts) for p in filled)
+def _meanings(
+    texts: Sequence[RawColumn], *all_meanings: Meaning, exact: bool = False
+) -> tuple[Meaning, ...]:
+    """Return what texts may stand for, other than themselves; see `settled` for `exact`."""
+    if any(p.stated == "categories" for p in texts):
+        return ()
+    numbers = not any(exceed_doubles(p) or is_padded(p.texts) for p in texts)
+    if exact:
+        numbers = all(map(is_canonical, texts))
+    if all(p.stated == "texts" and are_digits(p) for p in texts):
+        whole = joined(texts)
+        numbers = numbers and _too_many(len(whole.texts), whole.rows) is not None
+    meanings = tuple(m for m in all_meanings if m is not NUMBERS or numbers)
+    return tuple(m for m in meanings if not (exact and m is DATES))
 
 
 def values_of(parts: Sequence[RawColumn]) -> tuple[Label, ...]:
@@ -156,13 +177,19 @@ def values_of(parts: Sequence[RawColumn]) -> tuple[Label, ...]:
     if kind == "booleans":
         return (False, True)
     if kind == "texts":
-        return tuple(sorted(joined(present).text_list()))
+        return _in_order(sorted(joined(present).text_list()), parts)
     seen: set[Any] = set()
     for part in present:
         seen.update(_distinct(part.present))
     if kind == "dates":
         return tuple(iso_text(v) for v in sorted(seen))
-    return _labels(sorted(seen))
+    return _in_order(_labels(sorted(seen)), parts)
+
+
+def _in_order(labels: Sequence[Label], parts: Sequence[RawColumn]) -> tuple[Label, ...]:
+    """Return labels in the order that the source gives them, others after these."""
+    given = {label: i for i, label in enumerate(v for p in parts for v in p.order)}
+    return tuple(sorted(labels, key=lambda label: given.get(label, len(given))))
 
 
 def as_texts(column: RawColumn) -> RawColumn:
@@ -182,15 +209,16 @@ def _judge_texts(name: str, parts: list[RawColumn], delimiter: str | None) -> Ve
     whole = joined([p for p in parts if not p.is_empty])
     present = whole.cells if whole.missing is None else whole.cells[~whole.missing]
     rows = len(present)
+    filled = [p for p in parts if not p.is_empty]
     has_digit = truths(pc.match_substring_regex(whole.texts, "[0-9]"))
-    nearly_all = has_digit[present].sum() >= NEARLY_ALL * rows
-    typed = whole.texts.filter(truth_array(has_digit)).to_pylist() if nearly_all else []
+    typed: list[str] = []
+    stated = any(p.stated == "categories" for p in filled)
+    if not stated and has_digit[present].sum() >= NEARLY_ALL * rows:
+        typed = whole.texts.filter(truth_array(has_digit)).to_pylist()
     verdict = _judge_formatted(name, parts, found_format(typed, delimiter))
     if verdict is not None:
         return verdict
-    for meaning in (NUMBERS, DATES):
-        if meaning is NUMBERS and is_padded(whole.texts):
-            continue
+    for meaning in _meanings(filled, NUMBERS, DATES):
         values = meant(whole, meaning)
         good = ~np.isnan(values)
         spread = len(np.unique(values[good])) > few_values(rows)
@@ -200,9 +228,8 @@ def _judge_texts(name: str, parts: list[RawColumn], delimiter: str | None) -> Ve
             ]
             verdict = judge(name, [column for column, _ in pairs])
             return replace(verdict, odd=[odd for _, odd in pairs])
-    words = whole.text_list()
-    doubt = doubt_about(typed) if len(typed) == len(words) else None
-    return replace(_judge_words(parts, words, rows), doubt=doubt)
+    doubt = doubt_about(typed) if typed and len(typed) == len(whole.texts) else None
+    return replace(_judge_labels(parts, rows), doubt=doubt)
 
 
 def _judge_formatted(
@@ -222,12 +249,19 @@ def _judge_formatted(
     )
 
 
-def _judge_words(parts: list[RawColumn], words: list[str], rows: int) -> Verdict:
-    if len(words) > MOST_LABELS:
-        return Verdict(None, parts, omission="labels", distinct=len(words))
-    if rows >= ID_ROWS and len(words) * ROWS_PER_LABEL > rows:
-        return Verdict(None, parts, omission="id", distinct=len(words))
-    return _states(parts, tuple(sorted(words)))
+def _judge_labels(parts: list[RawColumn], rows: int) -> Verdict:
+    labels = values_of(parts)
+    omission = _too_many(len(labels), rows)
+    if omission is not None:
+        return Verdict(None, parts, omission=omission, distinct=len(labels))
+    return _states(parts, labels)
+
+
+def _too_many(labels: int, rows: int) -> Omission | None:
+    """Return why a column with so many labels is left out, if it is."""
+    if labels > MOST_LABELS:
+        return "labels"
+    return "id" if rows >= ID_ROWS and labels * ROWS_PER_LABEL > rows else None
 
 
 def _states(parts: list[RawColumn], labels: tuple[Label, ...]) -> Verdict:
@@ -256,7 +290,21 @@ def _judge_numbers(name: str, parts: list[RawColumn]) -> Verdict:
     low, high = _range(parts)
     if _identifies(name, parts, low, high):
         return Verdict(None, parts, omission="id")
-    return Verdict("count" if 0 <= NEAR_ZERO * low <= high - low else "real", parts)
+    large = max(-low, high) > LARGEST_EXACT
+    if large and indistinct([v for p in parts for v in _distinct(p.present)]):
+        found = _judge_labels(parts, sum(len(p.present) for p in parts))
+        return found if found.omission is None else replace(found, omission="id")
+    return Verdict("count" if not large and 0 <= NEAR_ZERO * low <= high - low else "real", parts)
+
+
+def _judge_codes(parts: list[RawColumn]) -> Verdict:
+    """Return what numbers are that the source calls categories."""
+    wholes = [whole_numbers(p) for p in parts]
+    if all(whole is not None for whole in wholes):
+        parts = [whole for whole in wholes if whole is not None]
+    if set(values_of(parts)) <= {0, 1}:
+        return Verdict("binary", parts, (0, 1))
+    return _judge_labels(parts, sum(len(p.present) for p in parts))
 
 
 def _judge_dates(parts: list[RawColumn]) -> Verdict:
@@ -289,7 +337,7 @@ def _distinct(cells: Any) -> list[Any]:
         low, high = int(cells.min()), int(cells.max())
         if high - low < TABLE_RANGE:
             seen = np.zeros(high - low + 1, dtype=np.bool_)
-            seen[cells if low == 0 else cells.astype(np.int64) - low] = True
+            seen[cells if low == 0 else offsets(cells, low)] = True
             return [int(i) + low for i in np.flatnonzero(seen)]
     found: list[Any] = np.unique(cells).tolist()
     return found
@@ -307,5 +355,7 @@ def _identifies(name: str, parts: Sequence[RawColumn], low: int, high: int) -> b
     named = plain in _ID_NAMES or plain.endswith(("_id", " id", ".id")) or name.endswith("Id")
     if rows < ID_ROWS or not (named or (low in (0, 1) and high - low + 1 == rows)):
         return False
+    if low < 0 and high > np.iinfo(np.int64).max:  # no type of 64 bits holds all of them
+        return len({v for p in parts for v in _distinct(p.present)}) == rows
     cells = np.concatenate([p.present.astype(np.int64) for p in parts])
     return len(np.unique(cells)) == rows

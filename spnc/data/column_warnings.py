@@ -72,7 +72,7 @@ def warn_of_left_out(verdicts: Sequence[tuple[str, Verdict]], sink: Sink, where:
     warn(
         "W307",
         "labels",
-        f"left out for having more than {MOST_LABELS} different texts",
+        f"left out for having more than {MOST_LABELS} different labels",
         f"group them, or declare `columns: {{{first}: categorical}}`",
     )
     warn(

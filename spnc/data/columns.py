@@ -53,15 +53,21 @@ class Column:
         return self.kind in FINITE
 
     @property
+    def has_numbers(self) -> bool:
+        """Whether some labels are numbers or truth values."""
+        return any(not isinstance(label, str) for label in self.labels or ())
+
+    @property
     def array_labels(self) -> tuple[float, ...] | None:
         """The numbers that stand for labelled states in an array; None if these are the codes.
 
         Labels that are numbers or truth values stand for themselves. Texts are codes if all
-        labels are texts; otherwise they are whole numbers from above the largest label on.
+        labels are texts; otherwise they are whole numbers from above the largest label on. All
+        labels are codes if a double cannot hold one of them, such as 2⁵³ + 1.
         """
         labels = self.labels or ()
         numbers = [label for label in labels if not isinstance(label, str)]
-        if not numbers:
+        if not numbers or any(float(number) != number for number in numbers):
             return None
         free = itertools.count(math.floor(max(numbers)) + 1)
         return tuple(next(free) if isinstance(label, str) else label for label in labels)

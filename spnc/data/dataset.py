@@ -104,7 +104,10 @@ class Table:
             number, place, i = target
             cells, columns[i] = columns[i], np.empty(0, columns[i].dtype)
             for store, part in zip(stores, parts, strict=True):
-                store[number][place] = cells[part]
+                if isinstance(part, slice):
+                    store[number][place] = cells[part]
+                else:  # with the mode "raise", numpy would make a copy
+                    np.take(cells, part, out=store[number][place], mode="clip")
 
         targets = [(n, place, i) for n, o in enumerate(own) for place, i in enumerate(o)]
         if rows * len(columns) < PIECE_CELLS:

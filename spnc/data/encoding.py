@@ -14,8 +14,8 @@ from spnc.data.dataset import Cells, code_type
 from spnc.data.dates import in_unit, iso_text
 from spnc.data.raw_table import RawColumn
 from spnc.data.table_rules import OTHER, Unseen
-from spnc.data.text_cells import is_number
-from spnc.data.text_values import NUMBERS, Meaning, converted, date_meaning
+from spnc.data.text_cells import is_number, number_of
+from spnc.data.text_values import LARGEST_EXACT, NUMBERS, Meaning, converted, date_meaning
 
 LARGEST = 1e150  # its square is still a double
 TABLE_RANGE = 1 << 16  # whole numbers within such a range are looked up in a table
@@ -99,13 +99,21 @@ def _distinct(raw: RawColumn) -> tuple[list[Any], NDArray[Any]]:
     if cells.dtype.kind != "f":
         low, high = int(cells.min()), int(cells.max())
         if high - low < TABLE_RANGE:
-            offset = cells if low == 0 else cells.astype(np.int64) - low
+            offset = cells if low == 0 else offsets(cells, low)
             values: list[Any] = list(range(low, high + 1))
             return ([bool(v) for v in values] if raw.kind == "booleans" else values), offset
     distinct, position = np.unique(cells, return_inverse=True)
     if raw.kind == "dates":
         return [iso_text(v) for v in distinct.tolist()], position
     return distinct.tolist(), position
+
+
+def offsets(cells: NDArray[Any], low: int) -> NDArray[np.int64]:
+    """Return how far whole numbers of any type are above the smallest of them."""
+    if cells.dtype == np.uint64:
+        found: NDArray[np.int64] = (cells - np.uint64(low)).astype(np.int64)
+        return found
+    return cells.astype(np.int64) - low
 
 
 def _whole(cells: Floats) -> NDArray[Any]:
@@ -123,8 +131,7 @@ def _code_of(value: Any, known: dict[Label, int]) -> int:
         return known[value]
     if isinstance(value, str):
         if is_number(value):
-            whole = value.lstrip("+-").isdigit()  # which a double may not hold
-            return known.get(int(value) if whole else float(value), -1)
+            return known.get(number_of(value), -1)
         if value.lower() in ("true", "false"):
             return known.get(value.lower() == "true", -1)
         return -1
@@ -159,14 +166,16 @@ def _numbers(raw: RawColumn, column: Column, meaning: Meaning | None) -> tuple[C
     values: Floats = raw.doubles()
     if is_date and raw.kind == "dates":  # numbers are in the column's unit already
         values = in_unit(values, column.unit)
-    if raw.cells.dtype.kind in "iu" and (column.kind != "count" or int(raw.cells.min()) >= 0):
+    if raw.cells.dtype.kind in "iu" and (column.kind != "count" or _countable(raw.cells)):
         return values, misfits  # whole numbers have no other problems
     with np.errstate(invalid="ignore"):
         infinite = np.isinf(values)
         wrong = np.zeros(len(values), dtype=np.bool_)
         if column.kind == "count":
-            wrong = ((values < 0) | (values != np.floor(values))) & ~np.isnan(values) & ~infinite
+            wrong = (values < 0) | (values != np.floor(values)) | (values > LARGEST_EXACT)
+            wrong &= ~np.isnan(values) & ~infinite
         huge = ~infinite & (np.abs(values) > LARGEST)
+        wrong &= ~huge
     if huge.any():
         rows = np.flatnonzero(huge)
         reason = f"beyond {LARGEST:g}, the largest number that can be modelled"
@@ -180,8 +189,15 @@ def _numbers(raw: RawColumn, column: Column, meaning: Meaning | None) -> tuple[C
         rows = np.flatnonzero(wrong)
         value = f"{values[rows[0]]:.12g}"
         help = "declare the column as `real`"
-        misfits.append(Misfit("E308", rows, value, "which is not a whole number from 0 on", help))
+        reason = "which is not a whole number from 0 on"
+        if values[rows[0]] > LARGEST_EXACT:
+            reason = "which is too large for a count"
+        misfits.append(Misfit("E308", rows, value, reason, help))
     return values, misfits
+
+
+def _countable(cells: NDArray[Any]) -> bool:
+    return int(cells.min()) >= 0 and int(cells.max()) <= LARGEST_EXACT
 
 
 def _not_a_number(raw: RawColumn, rows: NDArray[np.intp], wanted: str) -> Misfit:
@@ -218,4 +234,4 @@ def cell_text(raw: RawColumn, row: int) -> str:
         return f"`{iso_text(float(cell))}`"
     if raw.kind == "booleans":
         return label_text(bool(cell))
-    return f"{float(cell):.12g}"
+    return str(int(cell)) if raw.cells.dtype.kind in "iu" else f"{float(cell):.12g}"

@@ -84,7 +84,6 @@ def load_table(
     *,
     columns: Sequence[Column] | None = None,
     rules: TableRules = AS_MODELLED,
-    coded: bool = False,
     offline: bool = False,
     progress: Progress | None = None,
 ) -> Dataset | None:
@@ -93,7 +92,6 @@ def load_table(
     A source without splits becomes the split "all". With `columns` and `rules`, those of a model,
     columns are matched by name: an absent one is missing in every row, an unknown one (E307) and
     a value that the column cannot have (E308) are errors. Otherwise columns are inferred.
-    With `coded`, as in arrays, numbers stand for labels: see `Column.array_labels`.
     """
     found: SourceTables | None
     if isinstance(source, RawTable):
@@ -105,7 +103,7 @@ def load_table(
         return None
     if columns is not None:
         odd = OddCells()
-        tables = fitted(found.tables, columns, rules, sink, odd, coded=coded)
+        tables = fitted(found.tables, columns, rules, sink, odd)
         odd.warn(sink)
         return None if tables is None else Dataset(found.name, tuple(columns), tables, rules=rules)
     options = DataOptions(source=found.name, header=rules.header, missing=rules.missing)

@@ -34,7 +34,9 @@ def match_splits(tables: Mapping[str, RawTable], sink: Sink) -> Matched | None:
         places[split] = list(range(base.width))
         if table.names is not None and names is not None:
             at = {name: i for i, name in enumerate(table.names)}
-            notes = _difference(table.names, names, f"the {named} split")
+            own = [n for n in table.names if n not in table.index]
+            wanted = [n for n in names if n not in base.index]
+            notes = _difference(own, wanted, f"the {named} split")
             places[split] = [at.get(name) for name in names]
         else:
             notes = []
@@ -64,18 +66,20 @@ def match_model(
 ) -> Matched | None:
     """Match tables with a model's columns and its column of weights, which is the last name.
 
-    An absent column is missing in every row. None after reporting unknown columns, or a table
-    without names that has another number of columns (E307).
+    An absent column is missing in every row. An index of pandas is a column if the model has one
+    of its name. None after reporting unknown columns, or a table without names that has another
+    number of columns (E307).
     """
     own = [c.name for c in columns]
     wanted = (*own, rules.weight) if rules.weight is not None else tuple(own)
     everything = list(rules.names) or own
-    known = {*wanted, *everything}
+    known = {*wanted, *everything, *rules.index}
     places: dict[str, list[int | None]] = {}
     agree = True
     for split, table in tables.items():
         if table.names is not None:
-            unknown = [name for name in table.names if name not in {*known, table.row_names}]
+            skipped = {table.row_names, *table.index}
+            unknown = [name for name in table.names if name not in known | skipped]
             if unknown:
                 agree = False
                 _report_unknown(unknown, own, table, sink)

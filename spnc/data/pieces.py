@@ -142,7 +142,8 @@ def _array(stream: BinaryIO, widths: set[int]) -> Iterator[RawTable]:
         data = stream.read(count * width * dtype.itemsize)
         if len(data) < count * width * dtype.itemsize:
             raise PiecewiseError
-        yield RawTable("", number_columns(np.frombuffer(data, dtype).reshape(count, width)))
+        array = np.frombuffer(data, dtype).reshape(count, width)
+        yield RawTable("", number_columns(array), coded=True)
 
 
 def _layout(stream: BinaryIO, widths: set[int]) -> tuple[int, int, np.dtype[Any]]:

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.data.arrow_arrays import Mask, holes, index_array, stored_numbers, text_array
+from spnc.data.columns import Label
 from spnc.data.narrow_floats import widened
 
 RawKind = Literal["numbers", "booleans", "texts", "dates", "other"]
+Stated = Literal["texts", "categories"]
 
 
 def default_name(column: int) -> str:
@@ -30,12 +32,19 @@ class RawColumn:
     Cells are numbers of any type, booleans as 0 and 1, positions in `texts` (an Arrow array of
     distinct texts), or dates in seconds since 1970. `other` is whatever cannot be modelled, such
     as lists. Missing cells are those of the mask `missing`, and NaN among numbers.
+
+    `stated` is what a typed source, such as a data frame, says of the cells: that they are texts,
+    even if they look like numbers, or that they are categories, whose labels have the order
+    `order` if the source gives one. `unit` is that of numbers of which the source knows it.
     """
 
     kind: RawKind
     cells: NDArray[Any]
     missing: Mask | None = None
     texts: Any = None
+    stated: Stated | None = None
+    order: tuple[Label, ...] = ()
+    unit: str = ""
 
     @property
     def rows(self) -> int:
@@ -95,7 +104,8 @@ class RawTable:
     `sound` is False if a problem was reported while reading: such a table is incomplete, and is
     used only to look for further problems. `number_header` is a first line of numbers that was
     read as data but looks like a header. `units` are those that the source itself knows, by name.
-    `row_names` is the column of row names, if the file has one without a name above it.
+    `row_names` is the column of row names, if the file has one without a name above it. `index`
+    are columns that pandas keeps as names of rows. `coded` is whether texts are given as codes.
     `delimiter` is what separates cells in a text file.
     """
 
@@ -108,6 +118,8 @@ class RawTable:
     number_header: str | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     row_names: str | None = None
+    index: frozenset[str] = frozenset()
+    coded: bool = False
     delimiter: str | None = None
 
     @property
@@ -222,8 +234,10 @@ class ColumnParts:
 
 def _common_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     """Return a type for the numbers of both; whole numbers stay whole, whatever their types."""
-    if {a.kind, b.kind} == {"u", "i"} and 8 in (a.itemsize, b.itemsize):
-        return np.dtype(np.int64)
+    if a.kind == "i":
+        a, b = b, a
+    if a.kind == "u" and b.kind == "i" and a.itemsize < 8:
+        return np.dtype(np.int64) if b.itemsize == 8 else np.promote_types(a, b)
     return np.promote_types(a, b)
 
 

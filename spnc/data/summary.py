@@ -21,7 +21,7 @@ REASONS = {  # why a column is left out, in words
     "empty": "no values",
     "constant": "one value only",
     "id": "identifies rows",
-    "labels": "too many different texts",
+    "labels": "too many different labels",
     "nested": "nested values",
     "ignore": "as declared",
 }

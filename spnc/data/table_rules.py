@@ -22,7 +22,8 @@ class TableRules:
     empty if these are the model's columns. `weight` names the column of row weights. `unseen`
     is what a category becomes that training has not seen. `header` and `missing` are those of
     the spec. `odd` names the columns of numbers or dates in which other texts count as missing.
-    `formats` are those of columns whose numbers or dates are written for people, by name.
+    `index` are columns that named the rows of the training table and are not modelled. `formats`
+    are those of columns whose numbers or dates are written for people, by name.
     """
 
     names: tuple[str, ...] = ()
@@ -31,6 +32,7 @@ class TableRules:
     header: Header = "auto"
     missing: tuple[str, ...] = MISSING
     odd: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
     formats: tuple[tuple[str, TextFormat], ...] = ()
 
     def text_rules(self, columns: Sequence[Column] = ()) -> TextRules:
@@ -57,7 +59,7 @@ class TableRules:
         """Return the rules that `as_json` wrote; defaults for whatever is not understood."""
         found = value if isinstance(value, dict) else {}
         checked: dict[str, Any] = {}
-        for name in ("names", "missing", "odd"):
+        for name in ("names", "missing", "odd", "index"):
             texts = found.get(name)
             if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
                 checked[name] = tuple(texts)

@@ -28,6 +28,14 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell) is not None
 
 
+def number_of(cell: str) -> float:
+    """Return the number that a text is (see `is_number`); a whole number exactly, as an int."""
+    try:
+        return int(cell)
+    except ValueError:
+        return float(cell)
+
+
 def is_typed(cell: str) -> bool:
     """Whether the text is a number, a date or a truth value rather than a word."""
     if is_number(cell) or _DATE.match(cell) is not None or cell.lower() in ("true", "false"):

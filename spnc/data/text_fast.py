@@ -18,7 +18,7 @@ import pyarrow.compute
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from spnc.data.arrow_columns import raw_column
+from spnc.data.arrow_columns import raw_column, untyped_texts
 from spnc.data.raw_table import ColumnParts, RawColumn
 from spnc.data.text_bytes import (
     NEWLINE,
@@ -34,7 +34,8 @@ from spnc.data.text_layout import BYTE_ORDER_MARK
 from spnc.data.text_values import is_padded
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
-_PARALLEL_BYTES = 1 << 21  # that one thread parses at a time
+_PARALLEL_BYTES = 1 << 20  # that one thread parses at a time
+_LARGEST = 2.0**63  # whole numbers from here on are no integers to Arrow, and would be rounded
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -148,7 +149,11 @@ class FastReader:
 
 def raw_columns(found: Any) -> list[RawColumn]:
     """Return the columns of what `FastReader.read` has returned."""
-    return found if isinstance(found, list) else [raw_column(c) for c in found.columns]
+    return found if isinstance(found, list) else [_raw(c) for c in found.columns]
+
+
+def _raw(column: Any) -> RawColumn:
+    return untyped_texts(column) if column.type == _TEXTS else raw_column(column)
 
 
 def _is_number(kind: Any) -> bool:
@@ -160,8 +165,17 @@ def _as_declared(column: Any) -> bool:
     kind = column.type
     if pa.types.is_floating(kind):
         # `nan` that does not mark a missing value is a text.
-        return not pa.compute.any(pa.compute.is_nan(column)).as_py()
+        return not pa.compute.any(pa.compute.is_nan(column)).as_py() and not rounded(column)
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind) or kind == _TEXTS)
+
+
+def rounded(column: Any) -> bool:
+    """Whether Arrow made doubles of whole numbers, some of them too large for its integers."""
+    bounds = pa.compute.min_max(column).as_py()  # of values other than NaN
+    if bounds["min"] is None or max(-bounds["min"], bounds["max"]) < _LARGEST:
+        return False
+    part = pa.compute.equal(pa.compute.floor(column), column)
+    return bool(pa.compute.all(part).as_py())
 
 
 def _single_spaces(block: bytes) -> bytes:
@@ -200,6 +214,9 @@ def _read_ahead(blocks: Iterator[bytes], reader: FastReader) -> Iterator[tuple[i
     with ThreadPoolExecutor(1) as worker:
         length, waiting = 0, None
         for block in blocks:
+            if reader.digits_only:  # so fast that a thread would only take memory
+                yield len(block), reader.read(block)
+                continue
             begun = worker.submit(reader.read, block)
             if waiting is not None:
                 yield length, waiting.result()

@@ -103,7 +103,8 @@ class DateFormat:
     @property
     def unit(self) -> str:
         """The unit of times of day."""
-        return {"minutes": "min", "seconds": "s"}.get(self.order, "")
+        units = {"minutes": "min since midnight", "seconds": "s since midnight"}
+        return units.get(self.order, "")
 
     @property
     def meaning(self) -> Meaning:
@@ -160,7 +161,7 @@ class DateFormat:
     def __str__(self) -> str:
         """Return what is assumed, in words."""
         if self.unit:
-            return f"times of day, in {self.order} after midnight"
+            return f"times of day, in {self.order} since midnight"
         words = {
             "day-first": "dates with the day first",
             "month-first": "dates with the month first",

@@ -24,7 +24,7 @@ from spnc.data.text_layout import (
 from spnc.data.text_rules import UNKNOWN_TABLE, TextRules
 from spnc.diagnostics import counted
 
-BLOCK_BYTES = 1 << 24  # of text that is parsed at a time
+BLOCK_BYTES = 1 << 23  # of text that is parsed at a time
 Opener = Callable[[], AbstractContextManager[BinaryIO]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from spnc.common.arrays import Floats
 from spnc.data.arrow_arrays import Mask, stored_numbers, text_array, truth_array, truths
 from spnc.data.raw_table import RawColumn, RawKind, smallest
-from spnc.data.text_cells import NUMBER, is_number
+from spnc.data.text_cells import NUMBER, is_number, number_of
 
 _TRUTH = {"true": 1.0, "false": 0.0}
 # ISO 8601, also with slashes: a day or a month, and perhaps a time of day and its zone.
@@ -22,8 +23,9 @@ _DATE = (
     r"^[0-9]{4}([-/])[0-9]{2}(([-/])[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?$"
 )
+LARGEST_EXACT = 2.0**53  # doubles count without gaps up to here
 _PADDED = r"^\s*0[0-9]"
-_WHOLE = 2.0**53  # doubles count without gaps up to here
+_DIGITS = r"^[+-]?[0-9]{1,300}$"  # whole numbers that are finite as doubles
 
 
 def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
@@ -32,11 +34,13 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
     A number among them stands for all equal numbers. Texts are stripped of white space, and only
     those that occur are kept.
     """
-    marks = [float(m) for m in missing if is_number(m.strip())]
+    marks = [number_of(m.strip()) for m in missing if is_number(m.strip())]
     if column.kind == "numbers":
         if marks:
-            marked = column.absent | np.isin(column.cells, marks)
-            return RawColumn("numbers", column.cells, marked if marked.any() else None)
+            marked = column.absent
+            for mark in marks:
+                marked = marked | (column.cells == mark)
+            return replace(column, missing=marked if marked.any() else None)
         return column
     if column.kind != "texts" or column.texts is None or not len(column.texts):
         return column
@@ -44,7 +48,7 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
     words = texts.dictionary
     is_mark = truths(pc.is_in(words, value_set=text_array([m.strip() for m in missing])))
     if marks:
-        is_mark |= [is_number(w) and float(w) in marks for w in words.to_pylist()]
+        is_mark |= [is_number(w) and number_of(w) in marks for w in words.to_pylist()]
     cells = column.cells
     if len(words) < len(column.texts):  # some are equal now; otherwise all stay where they are
         cells = stored_numbers(texts.indices)[cells]
@@ -59,7 +63,7 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
         renumbered = np.cumsum(seen) - 1
         cells = np.where(seen[cells], renumbered[cells], 0)
         words = words.filter(truth_array(seen))
-    return RawColumn("texts", smallest(cells), absent, words)
+    return replace(column, cells=smallest(cells), missing=absent, texts=words)
 
 
 class Meaning(NamedTuple):
@@ -99,9 +103,15 @@ def meant(column: RawColumn, meaning: Meaning) -> Floats:
 def converted(column: RawColumn, meaning: Meaning) -> tuple[RawColumn, Mask]:
     """Return a column of texts as what they mean, and which cells mean nothing of the kind.
 
-    These cells are missing in the result.
+    These cells are missing in the result. Whole numbers are exact if 64 bits hold them.
     """
     absent = column.absent
+    if meaning is NUMBERS:
+        whole = _large_whole_numbers(column)
+        kind = None if whole is None else _integer_type(whole)
+        if kind is not None:
+            cells = np.array(whole, dtype=kind)[column.cells]
+            return RawColumn("numbers", cells, column.missing), np.zeros(column.rows, np.bool_)
     values = meant(column, meaning)
     cells = values[column.cells] if len(values) else np.full(column.rows, np.nan)
     cells[absent] = np.nan
@@ -110,6 +120,40 @@ def converted(column: RawColumn, meaning: Meaning) -> tuple[RawColumn, Mask]:
     holes = np.isnan(cells)
     truths = np.where(holes, 0.0, cells).astype(np.uint8)
     return RawColumn("booleans", truths, holes if holes.any() else None), holes & ~absent
+
+
+def are_digits(column: RawColumn) -> bool:
+    """Whether all texts of a column are whole numbers."""
+    return bool(pc.all(pc.match_substring_regex(column.texts, _DIGITS)).as_py())
+
+
+def exceed_doubles(column: RawColumn) -> bool:
+    """Whether texts are whole numbers that neither 64 bits hold nor doubles tell apart."""
+    whole = _large_whole_numbers(column)
+    return whole is not None and _integer_type(whole) is None and indistinct(whole)
+
+
+def indistinct(whole: Sequence[int]) -> bool:
+    """Whether whole numbers have at most half as many values if they become doubles."""
+    distinct = set(whole)
+    return len(distinct) > 1 and 2 * len({float(v) for v in distinct}) <= len(distinct)
+
+
+def _large_whole_numbers(column: RawColumn) -> list[int] | None:
+    """Return texts as whole numbers if they all are, and one of them is not exact as a double."""
+    if not len(column.texts) or not are_digits(column):
+        return None
+    whole = [int(text) for text in column.text_list()]
+    return whole if max(map(abs, whole)) > LARGEST_EXACT else None
+
+
+def _integer_type(whole: Sequence[int]) -> Any:
+    """Return the type of 64 bits that holds whole numbers; None if none does."""
+    for kind in (np.int64, np.uint64):
+        bounds = np.iinfo(kind)
+        if bounds.min <= min(whole) and max(whole) <= bounds.max:
+            return kind
+    return None
 
 
 def holds_words(column: RawColumn) -> bool:
@@ -130,12 +174,18 @@ def is_padded(texts: Any) -> bool:
 
 def is_canonical(column: RawColumn) -> bool:
     """Whether every text is written as its number is: 1 and 1.5, not 01, 1.50 or 1e3."""
-    values = meant(column, NUMBERS)
-    return all(
-        value == value
-        and text == (str(int(value)) if abs(value) < _WHOLE and value.is_integer() else repr(value))
-        for text, value in zip(column.text_list(), values.tolist(), strict=True)
-    )
+    texts = column.text_list()
+    whole = _large_whole_numbers(column)
+    if whole is not None:
+        return _integer_type(whole) is not None and texts == [str(number) for number in whole]
+    values = meant(column, NUMBERS).tolist()
+    return all(text == _written(value) for text, value in zip(texts, values, strict=True))
+
+
+def _written(value: float) -> str:
+    """Return a number as it is usually written; whole ones as such, if doubles count them."""
+    is_whole = abs(value) < LARGEST_EXACT and value.is_integer()
+    return str(int(value)) if is_whole else repr(value)
 
 
 def date_meaning(column: RawColumn) -> Meaning:
@@ -178,9 +228,11 @@ def whole_numbers(column: RawColumn) -> RawColumn | None:
     for begin in range(0, column.rows, step):
         part = column.cells[begin : begin + step]
         with np.errstate(invalid="ignore"):
-            if not ((np.floor(part) == part) & (np.abs(part) < _WHOLE) | np.isnan(part)).all():
+            fits = (np.floor(part) == part) & (np.abs(part) < LARGEST_EXACT)
+            if not (fits | np.isnan(part)).all():
                 return None
     absent = column.absent
     holed = bool(absent.any())
     cells = np.where(absent, 0.0, column.cells) if holed else column.cells
-    return RawColumn("numbers", smallest(cells.astype(np.int64)), absent if holed else None)
+    whole = smallest(cells.astype(np.int64))
+    return replace(column, cells=whole, missing=absent if holed else None)

@@ -30,19 +30,26 @@ CELL_WIDTH = 24  # terminal columns of a cell; longer ones end in `…`
 class Rows:
     """Rows over the columns of a model. Printed, they are a table of labels, dates and numbers.
 
-    `values[row, column]` are codes and numbers, NaN where missing. `numpy.asarray(rows)` is the
-    array that `Model.log_likelihood` takes, with `Column.array_labels` for states.
+    `values[row, column]`, which `numpy.asarray` gives as well, is the array that
+    `Model.log_likelihood` takes: numbers of the table, codes where labels are texts (see
+    `Column.array_labels`), NaN where missing. `cells` are the same rows as the circuit has them,
+    with codes for all states.
     """
 
     columns: tuple[Column, ...]
-    values: Floats
+    cells: Floats
+
+    @property
+    def values(self) -> Floats:
+        """The array that queries take, `[row, column]`."""
+        return np.asarray(self)
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.cells)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield each row as a dict of its cells by column name."""
-        for row in self.values.tolist():
+        for row in self.cells.tolist():
             cells = zip(self.columns, row, strict=True)
             yield {column.name: cell_value(column, value) for column, value in cells}
 
@@ -50,8 +57,8 @@ class Rows:
         numbers = {i: c.array_labels for i, c in enumerate(self.columns)}
         named = {i: labels for i, labels in numbers.items() if labels is not None}
         if not named:
-            return np.array(self.values, dtype=dtype, copy=copy)
-        values = self.values.copy()
+            return np.array(self.cells, dtype=dtype, copy=copy)
+        values = self.cells.copy()
         for i, labels in named.items():
             known = ~np.isnan(values[:, i])
             values[known, i] = np.array(labels, np.float64)[values[known, i].astype(np.intp)]
@@ -74,7 +81,7 @@ class Rows:
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the cells by column: labels, dates, numbers rounded to the column's resolution."""
         return {
-            column.name: [cell_value(column, value) for value in self.values[:, i].tolist()]
+            column.name: [cell_value(column, value) for value in self.cells[:, i].tolist()]
             for i, column in enumerate(self.columns)
         }
 
@@ -99,18 +106,18 @@ class Rows:
     def lines(self) -> Iterator[list[str]]:
         """Yield the column names, then each row, as the cells of a text file."""
         yield [column.name for column in self.columns]
-        for row in self.values.tolist():
+        for row in self.cells.tolist():
             yield [exact_text(c, value) for c, value in zip(self.columns, row, strict=True)]
 
     def _arrays(self) -> dict[str, Any]:
-        return {c.name: as_column(c, self.values[:, i]) for i, c in enumerate(self.columns)}
+        return {c.name: as_column(c, self.cells[:, i]) for i, c in enumerate(self.columns)}
 
     def _texts(self) -> tuple[list[str], list[list[str]]]:
         """Return the heads of all columns and the cells of the first rows, for people."""
         head = [clipped(heading(c), CELL_WIDTH) for c in self.columns]
         rows = [
             [clipped(text, CELL_WIDTH) for text in cell_texts(self.columns, row)]
-            for row in self.values[:ROWS_SHOWN].tolist()
+            for row in self.cells[:ROWS_SHOWN].tolist()
         ]
         return head, rows
 

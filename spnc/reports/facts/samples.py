@@ -44,7 +44,7 @@ def samples_fit(model: Model, dataset: Dataset, seed: int, cuts: Cuts | None = N
     `cuts` divide the numeric columns into bins.
     """
     cuts = cuts or {}
-    values = model.sample(COUNT, seed).values
+    values = model.sample(COUNT, seed).cells
     columns = values.shape[1]
     most = max(1000, _CELLS // ((COUNT + COMPARED) * columns))
     train, _ = some_rows(dataset.train, most, "nearest")

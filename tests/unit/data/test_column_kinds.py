@@ -58,7 +58,7 @@ rng = np.random.default_rng(3)
         ([3.0, 4.0, 5.0, np.nan], "categorical", (3, 4, 5)),
         ([-1, 0, 1], "categorical", (-1, 0, 1)),
         (["b", "a", None, "c"], "categorical", ("a", "b", "c")),
-        (["10", "9", "8"], "categorical", (8, 9, 10)),
+        (["10", "9", "8"], "categorical", ("10", "8", "9")),
         (np.arange(320) % 32, "categorical", None),
         (rng.integers(0, 90, 500), "count", None),
         (rng.integers(-90, 90, 500), "real", None),

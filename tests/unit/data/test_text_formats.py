@@ -156,7 +156,7 @@ def test_a_file_with_formats_is_read_with_warnings(tmp_path: Path) -> None:
         ("real", ""),
         ("real", "%"),
         ("date", "days"),
-        ("real", "min"),
+        ("real", "min since midnight"),
     ]
     assert codes == ["W315"] * 4
     assert dataset.splits["all"].values[1].tolist() == [1001.01, 1.5, 18267.0, 67.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -208,3 +209,13 @@ def test_the_tree_of_nltcs_scores_what_the_literature_says(
     assert run.metrics["splits"]["test"]["avg_ll"] == pytest.approx(-6.76, abs=0.01)
     first, *_, last = run.fitted.history
     assert last.train == pytest.approx(first.train, abs=1e-6)
+
+
+def test_a_tree_needs_less_memory_than_the_cells_as_doubles() -> None:
+    rows, width = 400_000, 30
+    table = Table.of_columns([np.resize([0, 1, 1], rows).astype(np.uint8) for _ in range(width)])
+    tracemalloc.start()
+    learn([Column(f"x{i}") for i in range(width)], table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * rows * width / 2

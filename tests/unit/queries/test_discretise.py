@@ -89,7 +89,7 @@ def test_the_discretised_program_is_valid_and_leaves_finite_columns_alone() -> N
 @given(st.integers(0, 10_000), st.floats(0.05, 0.95))
 def test_drawn_rows_fall_into_bins_as_often_as_they_are_probable(seed: int, weight: float) -> None:
     model = mixture(weight)
-    drawn = Table(model.sample(4_000, seed).values)
+    drawn = Table(model.sample(4_000, seed).cells)
     cuts = cuts_by_rows(model.columns, drawn)
     binned = discretised_table(drawn, model.columns, cuts)
     shares = column_probabilities(*model.discretised(cuts))

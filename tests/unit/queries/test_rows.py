@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,7 +74,7 @@ def test_data_frames_have_plain_types() -> None:
     assert frame["species"].tolist() == ["Gentoo", "Adelie"]
     assert frame["eggs"].dtype == np.int64
     assert frame["seen"][0] == pandas.Timestamp("2008-11-17")
-    complete = Rows(COLUMNS, ROWS.values[:1]).to_pandas()
+    complete = Rows(COLUMNS, ROWS.cells[:1]).to_pandas()
     assert complete["ringed"].dtype == bool
 
 
@@ -118,14 +120,60 @@ def test_numbers_as_labels_stand_for_themselves_in_an_array() -> None:
     array = np.asarray(drawn)
     ages = [c.name for c in model.columns].index("age")
     assert set(array[:, ages]) == {1.0, 2.0, 5.0}
-    assert set(drawn.values[:, ages]) == {0.0, 1.0, 2.0}
+    assert set(drawn.cells[:, ages]) == {0.0, 1.0, 2.0}
     expected = model.log_likelihood(drawn)
     assert (model.log_likelihood(array) == expected).all()
     numbers = [i for i, c in enumerate(model.columns) if c.kind == "real"]
-    rounded = Rows(model.columns, drawn.values.copy())
-    rounded.values[:, numbers] = np.array(
+    rounded = Rows(model.columns, drawn.cells.copy())
+    rounded.cells[:, numbers] = np.array(
         [drawn.to_dict()[model.columns[i].name] for i in numbers]
     ).T
     days = [c.kind for c in model.columns].index("date")
-    rounded.values[:, days] = np.round(rounded.values[:, days])
+    rounded.cells[:, days] = np.round(rounded.cells[:, days])
     assert model.log_likelihood(drawn.to_dict()) == pytest.approx(model.log_likelihood(rounded))
+
+
+@pytest.mark.parametrize(
+    ("values", "rule"),
+    [
+        ([0, 1, 2, 3], {"labels": [3, 2, 1, 0]}),
+        ([1, 2, 3], {}),
+        ([1, 2, 3], {"labels": [3, 1, 2]}),
+        ([0.5, 1.25, -3.0], {"kind": "categorical"}),
+        ([True, False], {}),
+        (["b", "a", "c"], {}),
+        (["10", "9"], {}),
+        ([2**60, 2**60 + 1, 7], {}),
+    ],
+)
+@pytest.mark.parametrize("unseen", ["error", "missing", "other"])
+def test_what_a_sample_gives_as_an_array_is_what_queries_take(
+    values: list[Any], rule: dict[str, Any], unseen: str, tmp_path: Path
+) -> None:
+    """`values` held codes, and arrays were read as labels: another likelihood, without a word."""
+    rng = np.random.default_rng(0)
+    chances = np.array([0.7, *[0.3 / (len(values) - 1)] * (len(values) - 1)])
+    cells = [values[i] for i in rng.choice(len(values), 300, p=chances)]
+    data = {"unseen": unseen} | ({"columns": {"g": rule}} if rule else {})
+    spec = {"model": "g", "forest": [{"learner": "extra-spn"}], "data": data}
+    model = spnc.train(spec, data={"g": cells, "x": rng.normal(size=300)}).model
+    drawn = model.sample(200, seed=1)
+    expected = model.log_likelihood(drawn)
+    np.testing.assert_array_equal(drawn.values, np.asarray(drawn))
+    np.testing.assert_array_equal(model.log_likelihood(drawn.values), expected)
+    np.save(tmp_path / "drawn.npy", drawn.values)
+    score = model.evaluate(tmp_path / "drawn.npy")["all"]
+    assert score.average == pytest.approx(expected.mean())
+
+
+def test_rows_of_another_model_are_matched_by_name() -> None:
+    columns = (Column("b", "binary", 2, ("no", "yes")), Column("a", "count", 0, None, Scale()))
+    model = spnc.compile(ROOT / "tests/golden/good/circuits/mixed.spn")
+    with pytest.raises(spnc.InputError, match="E307"):
+        model.log_likelihood(Rows(columns, np.zeros((1, 2))))
+    some = [c for c in model.columns if c.name in ("age", "eggs")][::-1]
+    drawn = model.sample(5)
+    places = [model.columns.index(column) for column in some]
+    found = model.log_likelihood(Rows(tuple(some), drawn.cells[:, places]))
+    named = {c.name: drawn.to_dict()[c.name] for c in some}
+    np.testing.assert_array_equal(found, model.log_likelihood(named))

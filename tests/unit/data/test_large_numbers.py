@@ -1,0 +1,105 @@
+"""Whole numbers that doubles do not hold: exact as labels, doubles where real, never merged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spnc
+from spnc.data.dataset import Dataset
+from spnc.data.frames import raw_from_python
+from spnc.data.load import load_table
+from spnc.diagnostics import Sink
+
+ROWS = 240
+rng = np.random.default_rng(6)
+BESIDE = rng.normal(size=ROWS).round(3)
+SPEC: dict[str, Any] = {"model": "large", "forest": [{"learner": "extra-spn"}]}
+
+
+def loaded(cells: Any) -> Dataset:
+    sink = Sink()
+    raw = raw_from_python({"x": cells, "beside": BESIDE}, sink)
+    assert raw is not None, sink.diagnostics
+    dataset = load_table(raw, sink)
+    assert dataset is not None, sink.diagnostics
+    return dataset
+
+
+@pytest.mark.parametrize("least", [2**53, 2**63 - 2, 2**63, 2**64 - 4, 2**70, -(2**63), -(2**70)])
+def test_few_values_are_labels_of_their_own(least: int) -> None:
+    cells = [least + i % 4 for i in range(ROWS)]
+    dataset = loaded(cells)
+    column = dataset.columns[0]
+    assert column.kind == "categorical"
+    assert [int(label) for label in column.labels or ()] == sorted(
+        {least + i for i in range(4)}, key=lambda v: v if abs(v) < 2**65 else str(v)
+    )
+    codes = dataset.splits["all"].column(0)
+    labels = column.labels or ()
+    assert [int(labels[int(code)]) for code in codes] == cells
+
+
+def test_values_that_doubles_merge_are_labels_or_identify_rows() -> None:
+    repeated = loaded(np.array([2**63 + i % 60 for i in range(ROWS)], dtype=np.uint64))
+    assert (repeated.columns[0].kind, repeated.columns[0].states) == ("categorical", 60)
+    for distinct in ([2**63 + i for i in range(ROWS)], [2**70 + i for i in range(ROWS)]):
+        assert loaded(distinct).left_out == {"x": "id"}
+
+
+def test_values_that_lie_far_apart_are_real() -> None:
+    wide = rng.integers(0, 2**64 - 1, ROWS, dtype=np.uint64)
+    dataset = loaded(wide)
+    assert dataset.columns[0].kind == "real"  # doubles cannot count so far
+    np.testing.assert_array_equal(dataset.splits["all"].column(0), wide.astype(np.float64))
+    assert loaded([int(v) * 2**10 for v in wide]).columns[0].kind == "real"
+
+
+def test_a_count_that_is_too_large_is_an_error() -> None:
+    spec = {**SPEC, "data": {"columns": {"x": "count"}}}
+    with pytest.raises(spnc.InputError, match="too large for a count"):
+        spnc.train(spec, data={"x": [2**60 + 2**50 * i for i in range(ROWS)], "y": BESIDE})
+
+
+def test_every_file_holds_the_same_numbers(tmp_path: Path) -> None:
+    cells = np.array([2**63 + i % 60 for i in range(ROWS)], dtype=np.uint64)
+    frame = pd.DataFrame({"x": cells, "beside": BESIDE})
+    frame.to_parquet(tmp_path / "x.parquet")
+    frame.to_feather(tmp_path / "x.feather")
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    frame.to_json(tmp_path / "x.jsonl", orient="records", lines=True)
+    model = spnc.train(SPEC, data=frame).model
+    expected = model.log_likelihood(frame).mean()
+    for path in sorted(tmp_path.iterdir()):
+        dataset = load_table(str(path), Sink())
+        assert dataset is not None
+        assert dataset.columns[0].labels == model.columns[0].labels
+        assert model.evaluate(path)["all"].average == pytest.approx(expected)
+
+
+def test_a_mark_of_missing_values_is_that_number_and_none_beside_it() -> None:
+    cells = np.array([2**64 - 1 - i % 4 for i in range(ROWS)], dtype=np.uint64)
+    spec = {**SPEC, "data": {"missing": [str(2**64 - 1)]}}
+    model = spnc.train(spec, data={"x": cells, "y": BESIDE}).model
+    assert model.columns[0].labels == (2**64 - 4, 2**64 - 3, 2**64 - 2)
+
+
+@pytest.mark.parametrize("least", [2**63, 2**70])
+def test_samples_come_back_in(least: int) -> None:
+    cells = [least + i % 4 for i in range(ROWS)]
+    model = spnc.train(SPEC, data={"x": cells, "y": BESIDE}).model
+    drawn = model.sample(40, seed=1)
+    expected = model.log_likelihood(drawn)
+    np.testing.assert_array_equal(model.log_likelihood(drawn.values), expected)
+    assert set(drawn.to_dict()["x"]) <= set(model.columns[0].labels or ())
+
+
+def test_an_array_of_integers_holds_labels_that_doubles_cannot() -> None:
+    cells = np.array([[2**63 + i % 4, i % 3] for i in range(ROWS)], dtype=np.uint64)
+    model = spnc.train(SPEC, data=cells).model
+    named = {"x0": cells[:, 0], "x1": cells[:, 1]}
+    np.testing.assert_array_equal(model.log_likelihood(cells), model.log_likelihood(named))
