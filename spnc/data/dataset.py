@@ -54,6 +54,12 @@ class Block(NamedTuple):
         """Which cells are missing, `[place, row]`."""
         return _missing(self.cells, self.missing_code)
 
+    def has(self, places: NDArray[np.intp], states: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which rows have each of these states at these places; a missing cell has none."""
+        found: NDArray[np.bool_] = self.cells[places] == states[:, None]
+        found[states == self.missing_code] = False
+        return found
+
 
 class Table:
     """Rows of cells, and a weight per row.
@@ -173,11 +179,11 @@ class Table:
         """Return which rows have each of these states of these columns, `[state, row]`."""
         if len(self.blocks) == 1:
             (block,) = self.blocks
-            return np.ascontiguousarray(block.cells[self._place[1, columns]] == states[:, None])
+            return np.ascontiguousarray(block.has(self._place[1, columns], states))
         found = np.empty((len(columns), self.rows), dtype=np.bool_)
         for number, block in enumerate(self.blocks):
             own = self._place[0, columns] == number
-            found[own] = block.cells[self._place[1, columns[own]]] == states[own, None]
+            found[own] = block.has(self._place[1, columns[own]], states[own])
         return found
 
     def at(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
