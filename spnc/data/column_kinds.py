@@ -26,16 +26,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow.compute as pc
 
 from spnc.data.arrow_arrays import Mask, truth_array, truths
+from spnc.data.column_values import (
+    as_texts,
+    at_most,
+    distinct_of,
+    kind_of,
+    labels_of,
+    range_of,
+    values_of,
+)
 from spnc.data.columns import ColumnKind, Label
-from spnc.data.dates import iso_text
-from spnc.data.encoding import TABLE_RANGE, offsets, plain_text
-from spnc.data.raw_table import RawColumn, RawKind, joined, text_column
+from spnc.data.raw_table import RawColumn, joined
 from spnc.data.text_formats import DateFormat, TextFormat, doubt_about, found_format
 from spnc.data.text_values import (
     BOOLEANS,
@@ -73,7 +80,6 @@ _ID_NAMES = (
     "rownames",
     "unnamed: 0",
 )
-_PEEKED = 4096  # cells that show that a column has many values
 
 Omission = Literal["empty", "constant", "id", "labels", "nested"]
 
@@ -122,14 +128,9 @@ def judge(name: str, parts: Sequence[RawColumn], delimiter: str | None = None) -
     if any(p.stated == "categories" for p in parts):
         return _judge_codes(parts)
     if any(p.unit for p in parts):
-        values = _at_most(parts, 2)
-        return Verdict("real", parts) if values is None else _states(parts, _labels(values))
+        values = at_most(parts, 2)
+        return Verdict("real", parts) if values is None else _states(parts, labels_of(values))
     return _judge_numbers(name, parts)
-
-
-def kind_of(parts: Sequence[RawColumn]) -> RawKind | None:
-    """Return the kind of settled parts; None if no part has a value."""
-    return next((p.kind for p in parts if not p.is_empty), None)
 
 
 def settled(parts: Sequence[RawColumn], *, exact: bool = False) -> list[RawColumn]:
@@ -166,40 +167,6 @@ def _meanings(
         numbers = numbers and _too_many(len(whole.texts), whole.rows) is not None
     meanings = tuple(m for m in all_meanings if m is not NUMBERS or numbers)
     return tuple(m for m in meanings if not (exact and m is DATES))
-
-
-def values_of(parts: Sequence[RawColumn]) -> tuple[Label, ...]:
-    """Return the values of settled parts as labels: sorted, whole numbers as such."""
-    kind = kind_of(parts)
-    present = [p for p in parts if not p.is_empty]
-    if kind is None or kind == "other":
-        return ()
-    if kind == "booleans":
-        return (False, True)
-    if kind == "texts":
-        return _in_order(sorted(joined(present).text_list()), parts)
-    seen: set[Any] = set()
-    for part in present:
-        seen.update(_distinct(part.present))
-    if kind == "dates":
-        return tuple(iso_text(v) for v in sorted(seen))
-    return _in_order(_labels(sorted(seen)), parts)
-
-
-def _in_order(labels: Sequence[Label], parts: Sequence[RawColumn]) -> tuple[Label, ...]:
-    """Return labels in the order that the source gives them, others after these."""
-    given = {label: i for i, label in enumerate(v for p in parts for v in p.order)}
-    return tuple(sorted(labels, key=lambda label: given.get(label, len(given))))
-
-
-def as_texts(column: RawColumn) -> RawColumn:
-    """Return the column as texts, whatever it was."""
-    if column.kind == "texts":
-        return column
-    text = iso_text if column.kind == "dates" else plain_text
-    cells = column.cells.astype(np.bool_) if column.kind == "booleans" else column.cells
-    pairs = zip(cells.tolist(), column.absent.tolist(), strict=True)
-    return text_column([None if absent else text(cell) for cell, absent in pairs])
 
 
 # ---- texts -----------------------------------------------------------------------------------
@@ -279,19 +246,19 @@ def _judge_numbers(name: str, parts: list[RawColumn]) -> Verdict:
         return Verdict("real", parts)  # the infinite values are reported
     wholes = [whole_numbers(p) for p in parts]
     if any(whole is None for whole in wholes):
-        two = _at_most(parts, 2)
-        return Verdict("real", parts) if two is None else _states(parts, _labels(two))
+        two = at_most(parts, 2)
+        return Verdict("real", parts) if two is None else _states(parts, labels_of(two))
     parts = [whole for whole in wholes if whole is not None]
-    values = _at_most(parts, few_values(rows))
+    values = at_most(parts, few_values(rows))
     if values is not None:
         if set(values) <= {0, 1}:
             return Verdict("binary", parts, (0, 1))
-        return _states(parts, _labels(values))
-    low, high = _range(parts)
+        return _states(parts, labels_of(values))
+    low, high = range_of(parts)
     if _identifies(name, parts, low, high):
         return Verdict(None, parts, omission="id")
     large = max(-low, high) > LARGEST_EXACT
-    if large and indistinct([v for p in parts for v in _distinct(p.present)]):
+    if large and indistinct([v for p in parts for v in distinct_of(p.present)]):
         found = _judge_labels(parts, sum(len(p.present) for p in parts))
         return found if found.omission is None else replace(found, omission="id")
     return Verdict("count" if not large and 0 <= NEAR_ZERO * low <= high - low else "real", parts)
@@ -308,44 +275,10 @@ def _judge_codes(parts: list[RawColumn]) -> Verdict:
 
 
 def _judge_dates(parts: list[RawColumn]) -> Verdict:
-    values = _at_most(parts, 1)
+    values = at_most(parts, 1)
     if values is not None:
         return Verdict(None, parts, omission="constant")
     return Verdict("date", parts)
-
-
-def _labels(values: Sequence[float]) -> tuple[Label, ...]:
-    return tuple(int(v) if float(v).is_integer() else float(v) for v in values)
-
-
-def _at_most(parts: Sequence[RawColumn], limit: int) -> list[Any] | None:
-    """Return the distinct numbers of all parts, sorted; None if there are more than `limit`."""
-    seen: set[Any] = set()
-    for part in parts:
-        for some in (slice(_PEEKED), slice(None)):
-            missing = None if part.missing is None else part.missing[some]
-            seen.update(_distinct(RawColumn(part.kind, part.cells[some], missing).present))
-            if len(seen) > limit:
-                return None
-    return sorted(seen)
-
-
-def _distinct(cells: Any) -> list[Any]:
-    if not len(cells):
-        return []
-    if cells.dtype.kind in "iu":
-        low, high = int(cells.min()), int(cells.max())
-        if high - low < TABLE_RANGE:
-            seen = np.zeros(high - low + 1, dtype=np.bool_)
-            seen[cells if low == 0 else offsets(cells, low)] = True
-            return [int(i) + low for i in np.flatnonzero(seen)]
-    found: list[Any] = np.unique(cells).tolist()
-    return found
-
-
-def _range(parts: Sequence[RawColumn]) -> tuple[int, int]:
-    present = [p.present for p in parts if not p.is_empty]
-    return min(int(c.min()) for c in present), max(int(c.max()) for c in present)
 
 
 def _identifies(name: str, parts: Sequence[RawColumn], low: int, high: int) -> bool:
@@ -356,6 +289,6 @@ def _identifies(name: str, parts: Sequence[RawColumn], low: int, high: int) -> b
     if rows < ID_ROWS or not (named or (low in (0, 1) and high - low + 1 == rows)):
         return False
     if low < 0 and high > np.iinfo(np.int64).max:  # no type of 64 bits holds all of them
-        return len({v for p in parts for v in _distinct(p.present)}) == rows
+        return len({v for p in parts for v in distinct_of(p.present)}) == rows
     cells = np.concatenate([p.present.astype(np.int64) for p in parts])
     return len(np.unique(cells)) == rows

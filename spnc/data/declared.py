@@ -6,7 +6,8 @@ import fnmatch
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spnc.data.column_kinds import Verdict, settled, values_of
+from spnc.data.column_kinds import Verdict, settled
+from spnc.data.column_values import values_of
 from spnc.data.columns import Column, Label
 from spnc.data.dates import DATE_UNITS, date_unit
 from spnc.data.options import ColumnRule, DataOptions
