@@ -274,10 +274,10 @@ def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
 
 def _form(leaf: type[Distribution]) -> str:
     """Return in words how the parameters of a distribution are given."""
-    if leaf.arity in (None, 1):
+    if leaf.is_finite:
         return "it takes p"
     form = re.match(r"`(\w[\w-]*\([^`]*\))`", leaf.__doc__ or "")
-    numbers = counted(leaf.arity or 0, "number")
+    numbers = "numbers" if leaf.arity is None else counted(leaf.arity, "number")
     return f"it takes {numbers}: {form[1]}" if form else f"it takes {numbers}, without names"
 
 

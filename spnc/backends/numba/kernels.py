@@ -257,10 +257,8 @@ def rows_pass(
         if not flowing:
             continue
 
-        flows[: (root + 1 - len(nodes.leaves)) * width] = (
-            0.0  # those of leaves come after all others
-        )
-        for i in nodes.leaves:
+        flows[: (root + 1 - len(nodes.leaves)) * width] = 0.0
+        for i in nodes.leaves:  # their flows come after all others
             flows[places[i] : places[i] + width] = 0.0
         for k in range(size):
             if found[row + k] > -np.inf:
