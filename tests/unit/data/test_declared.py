@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset
 from spnc.data.load import load
 from spnc.data.options import ColumnRule, DataOptions
 from spnc.diagnostics import Sink
@@ -16,6 +15,7 @@ from spnc.spec.read import recipe_from
 from spnc.spec.recipe import Recipe
 from spnc.spec.write_dsl import write_dsl
 from spnc.spec.write_yaml import write_yaml
+from tests.reading import loaded
 
 ROWS = (
     "id,mass,bill_len,bill_dep,grade,year,n\n"
@@ -41,13 +41,6 @@ def rules(**kinds: object) -> tuple[ColumnRule, ...]:
         else ColumnRule(name=name.replace("_ANY", "*"), kind=kind)  # type: ignore[arg-type]
         for name, kind in kinds.items()
     )
-
-
-def loaded(options: DataOptions) -> Dataset:
-    sink = Sink()
-    dataset = load(options, sink)
-    assert dataset is not None, sink.diagnostics
-    return dataset
 
 
 def problems(options: DataOptions) -> list[str]:

@@ -9,18 +9,11 @@ import numpy as np
 import pytest
 
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset
 from spnc.data.load import is_available, load, load_table
 from spnc.data.options import DataOptions
 from spnc.data.table_rules import TableRules
 from spnc.diagnostics import Sink, Source
-
-
-def loaded(options: DataOptions) -> Dataset:
-    sink = Sink()
-    dataset = load(options, sink)
-    assert dataset is not None, sink.diagnostics
-    return dataset
+from tests.reading import loaded
 
 
 def problems(options: DataOptions) -> list[str]:
