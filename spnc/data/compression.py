@@ -8,7 +8,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -69,13 +68,6 @@ def decompressing(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
                 yield stream  # type: ignore[misc]
         else:
             yield file
-
-
-def decompressed(data: bytes, suffix: str) -> bytes:
-    """Return the content of compressed data. Raises `CompressionError`."""
-    with decompressing(BytesIO(data), suffix) as stream:
-        content: bytes = stream.read()
-    return content
 
 
 @contextmanager
