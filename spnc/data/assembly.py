@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.common.threads import in_threads
-from spnc.data.column_kinds import Verdict, judge
+from spnc.data.column_kinds import Verdict
 from spnc.data.column_warnings import warn_of_formats, warn_of_header, warn_of_left_out
 from spnc.data.columns import Column
 from spnc.data.dataset import PIECE_CELLS, Cells, Table
-from spnc.data.declared import column_of, judge_declared, labelled, rules_by_name
+from spnc.data.declared import is_declared, rules_by_name
 from spnc.data.encoding import Misfit, encoded
 from spnc.data.file_report import FileReport
 from spnc.data.matching import Matched, match_model, match_splits
@@ -24,6 +24,7 @@ from spnc.data.raw_table import RawColumn, RawTable
 from spnc.data.scales import scale_of
 from spnc.data.table_rules import OTHER, TableRules, Unseen
 from spnc.data.text_values import DATES, NUMBERS, Meaning, cleaned, converted
+from spnc.data.typed_column import TypedColumn, typed_column
 from spnc.diagnostics import Sink, counted, did_you_mean
 
 
@@ -71,38 +72,36 @@ def assembled(
     verdicts: list[tuple[str, Verdict]] = []
     odd_cells, odd_names = OddCells(), list[str]()
     delimiter = next((t.delimiter for t in tables.values() if t.delimiter is not None), None)
-    for position, name in enumerate(matched.names):
-        if name == options.weight:
-            continue
-        rule = rules.get(name)
+
+    def typed(position: int) -> TypedColumn:
+        name = matched.names[position]
         parts = [
             cleaned(_taken(tables[split], places[position]), options.missing)
             for split, places in matched.places.items()
         ]
-        declared = rule is not None and (rule.kind != "auto" or rule.labels is not None)
-        if rule is not None and declared:
-            verdict = judge_declared(parts, rule, delimiter)
-        elif name in index:
-            verdict = Verdict(None, parts, omission="id")
-        else:
-            verdict = judge(name, parts, delimiter)
-        verdicts.append((name, replace(verdict, parts=[], odd=None)))
-        if verdict.odd is not None:
-            what = "dates" if verdict.kind == "date" else "numbers"
-            for split, part, odd in zip(tables, parts, verdict.odd, strict=True):
-                odd_cells.add(name, what, part, odd, tables[split])
-            odd_names.append(name)
-        del parts
-        if verdict.kind is None:
-            left_out[name] = "ignore" if verdict.omission is None else verdict.omission
+        if name in index and not is_declared(rules.get(name)):
+            return TypedColumn(name, Verdict(None, [], omission="id"))
+        return typed_column(
+            name, parts, rules.get(name), units.get(name), options.unseen, delimiter
+        )
+
+    positions = [i for i, name in enumerate(matched.names) if name != options.weight]
+    large = len(positions) * sum(table.rows for table in tables.values()) >= PIECE_CELLS
+    for one in in_threads(typed, positions) if large else map(typed, positions):
+        verdicts.append((one.name, replace(one.verdict, odd=None)))
+        if one.verdict.odd is not None:
+            what = "dates" if one.verdict.kind == "date" else "numbers"
+            for split, part, odd in zip(tables, one.odd_parts, one.verdict.odd, strict=True):
+                odd_cells.add(one.name, what, part, odd, tables[split])
+            odd_names.append(one.name)
+        if one.column is None:
+            omission = one.verdict.omission
+            left_out[one.name] = "ignore" if omission is None else omission
             continue
-        unit = units.get(name) or next((p.unit for p in verdict.parts if p.unit), "")
-        column = labelled(column_of(name, verdict, rule, unit), options.unseen)
-        columns.append(column)
-        for split, part in zip(tables, verdict.parts, strict=True):
-            found, misfits = encoded(part, column, "error")
+        columns.append(one.column)
+        for split, (found, misfits) in zip(tables, one.cells, strict=True):
             cells[split].append(found)
-            report_misfits(tables[split], column.name, misfits, reports[split])
+            report_misfits(tables[split], one.name, misfits, reports[split])
     for report in reports.values():
         report.close()
     if sound:

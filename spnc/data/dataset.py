@@ -19,6 +19,8 @@ from spnc.data.table_rules import AS_MODELLED, TableRules
 
 SPLITS = ("train", "valid", "test")
 UNSPLIT = "all"  # the name of a table that is not split
+_LARGE = 1 << 18  # rows from which a column of doubles is a block of its own, to save a copy
+_MOST_BLOCKS = 64  # of one column each: every block takes some time of its own
 PIECE_CELLS = 1 << 21  # 16 MiB of doubles: work on a piece needs little memory
 
 Cells = NDArray[Any]
@@ -64,10 +66,10 @@ class Block(NamedTuple):
 class Table:
     """Rows of cells, and a weight per row.
 
-    Columns of the same type are stored together in a block: doubles, in which NaN is a missing
-    cell, or unsigned integers, in which the largest that fits is a missing cell. `values` shows
-    all cells as doubles, `values[row, column]`; it is a copy unless the table was made from such a
-    matrix, and large tables should rather be read by `column`, `at` or in `pieces`.
+    A block holds columns of the same type: doubles, in which NaN is a missing cell, or unsigned
+    integers, in which the largest that fits is a missing cell. `values` shows all cells as doubles,
+    `values[row, column]`; it is a copy unless the table was made from such a matrix, and large
+    tables should rather be read by `column`, `at` or in `pieces`.
     """
 
     __slots__ = ("__weakref__", "_place", "blocks", "weights")
@@ -95,11 +97,16 @@ class Table:
         """Return the tables with some rows of these columns each, and empty the list of columns.
 
         A column's memory is freed once it has been copied, so that there are never two copies of
-        the whole.
+        the whole. A large table of all rows takes the columns of doubles themselves.
         """
-        kinds = list(dict.fromkeys(cells.dtype for cells in columns))
-        own = [[i for i, cells in enumerate(columns) if cells.dtype == kind] for kind in kinds]
         rows = len(columns[0])
+        doubles = [i for i, cells in enumerate(columns) if cells.dtype.kind == "f"]
+        if parts != [slice(None)] or rows < _LARGE or len(doubles) > _MOST_BLOCKS:
+            doubles = []
+        taken = [Block(np.array([i]), columns[i][None]) for i in doubles]
+        others = [i for i in range(len(columns)) if i not in doubles]
+        kinds = list(dict.fromkeys(columns[i].dtype for i in others))
+        own = [[i for i in others if columns[i].dtype == kind] for kind in kinds]
         sizes = [len(range(*p.indices(rows))) if isinstance(p, slice) else len(p) for p in parts]
         stores = [
             [np.empty((len(o), size), kind) for o, kind in zip(own, kinds, strict=True)]
@@ -125,7 +132,7 @@ class Table:
         found = []
         for store, part in zip(stores, parts, strict=True):
             blocks = [Block(np.array(o, np.intp), c) for o, c in zip(own, store, strict=True)]
-            found.append(cls.of_blocks(blocks, None if weights is None else weights[part]))
+            found.append(cls.of_blocks(taken + blocks, None if weights is None else weights[part]))
         return found
 
     @classmethod

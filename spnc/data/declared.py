@@ -39,6 +39,11 @@ def rules_by_name(names: Sequence[str], options: DataOptions, sink: Sink) -> dic
     return found
 
 
+def is_declared(rule: ColumnRule | None) -> bool:
+    """Whether a rule, if there is one, says what a column is."""
+    return rule is not None and (rule.kind != "auto" or rule.labels is not None)
+
+
 def judge_declared(
     parts: Sequence[RawColumn], rule: ColumnRule, delimiter: str | None = None
 ) -> Verdict:

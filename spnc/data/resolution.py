@@ -15,6 +15,7 @@ _NATURAL = {  # units of dates, largest first
     **{unit: tuple(each * step for step in _TIMES) for unit, each in PER_SECOND.items()},
 }
 _PROPOSING = 256  # values that propose a step, which all values then confirm
+_UNMISTAKABLE = 64  # different values that are on a grid by no chance
 _DIGITS = 15  # decimal digits that a double keeps
 _TOLERANCE = 1e-14  # relative error of values, some times that of one rounding
 _OWN_NOISE = 1e-12  # relative to the value itself
@@ -38,7 +39,9 @@ def resolution_of(values: Floats, unit: str = "") -> float:
     if largest < SMALLEST:
         return SMALLEST
     some = values[:: max(1, len(values) // _PROPOSING)][:_PROPOSING]
-    for step in (*_NATURAL.get(unit, ()), *_steps(largest)):
+    # At the last two digits every tenth number or so is on a grid: a few values say nothing then.
+    digits = _DIGITS - (2 if len(np.unique(some)) >= _UNMISTAKABLE else 4)
+    for step in (*_NATURAL.get(unit, ()), *_steps(largest, digits)):
         if _on_grid(some, step) and all(
             _on_grid(values[i : i + _BLOCK], step) for i in range(0, len(values), _BLOCK)
         ):
@@ -46,11 +49,10 @@ def resolution_of(values: Floats, unit: str = "") -> float:
     return max(_smallest_gap(values, largest), SMALLEST)
 
 
-def _steps(largest: float) -> list[float]:
-    """Return the candidates from the largest value's own size down to the accuracy of doubles."""
+def _steps(largest: float, digits: int) -> list[float]:
+    """Return the candidates from the largest value's own size down to so many digits."""
     top = int(np.floor(np.log10(largest)))
-    # Multiples of a step below the fourth digit from the end of a double are not a visible grid.
-    powers = range(top, top - _DIGITS + 4, -1)
+    powers = range(top, top - digits, -1)
     return [
         round(m * 10.0**k, -k + 1) if -300 < k < 0 else m * 10.0**k
         for k in powers

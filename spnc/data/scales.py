@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Scale
 from spnc.data.resolution import resolution_of
+
+_PIECE = 1 << 15  # values at a time, so that what is computed from them stays in the cache
 
 
 def scale_of(
@@ -17,8 +21,8 @@ def scale_of(
     `resolution` is that of the values unless it is given. The standard deviation of a constant
     column is its resolution. A column without values has the default scale.
     """
-    present = ~np.isnan(values)
-    if not present.all():
+    if len(values) and np.isnan(values.min()):
+        present = np.flatnonzero(~np.isnan(values))
         values, weights = values[present], weights[present]
     if not len(values):
         return Scale(resolution=resolution or 1.0)
@@ -30,7 +34,7 @@ def scale_of(
         if low <= 0.0:
             positive = np.flatnonzero(values > 0.0)  # much faster than a mask where signs vary
             values, weights = values[positive], weights[positive]
-        log_mean, log_sd = _moments(np.log(values), weights)
+        log_mean, log_sd = _moments(values, weights, np.log)
         if log_sd == 0.0:
             log_sd = min(1.0, step / float(np.exp(log_mean)))
     return Scale(
@@ -44,15 +48,32 @@ def scale_of(
     )
 
 
-def _moments(values: Floats, weights: Floats) -> tuple[float, float]:
-    """Return weighted mean and standard deviation; exact digits also far from zero."""
+def _moments(
+    values: Floats, weights: Floats, of: Callable[[Floats], Floats] = np.positive
+) -> tuple[float, float]:
+    """Return weighted mean and standard deviation of a function of the values.
+
+    They have all their digits also far from zero.
+    """
     # Sums of numpy, not products of BLAS, whose bits depend on the number of threads.
     total = float(weights.sum())
-    origin = float(values[0])  # differences keep the digits that squares of large values lose
-    centred = values - origin
-    # Most tables have no weights: then these products only take time.
-    alike = bool((weights == 1.0).all())
-    shift = float((centred if alike else centred * weights).sum()) / total
-    centred -= shift
-    centred *= centred
-    return origin + shift, float(np.sqrt((centred if alike else centred * weights).sum() / total))
+    origin = of(values[:1])  # differences keep the digits that squares of large values lose
+    # Most tables have no weights, but ones in one place: then products only take time.
+    alike = weights.strides == (0,) and float(weights[0]) == 1.0
+
+    def mean(power: int, shift: float) -> float:
+        """Return the mean power of the differences from the origin and the shift."""
+        found = 0.0
+        for begin in range(0, len(values), _PIECE):
+            piece = slice(begin, begin + _PIECE)
+            centred = of(values[piece]) - origin
+            centred -= shift
+            if power == 2:
+                centred *= centred
+            if not alike:
+                centred *= weights[piece]
+            found += float(centred.sum())
+        return found / total
+
+    shift = mean(1, 0.0)
+    return float(origin[0]) + shift, float(np.sqrt(mean(2, shift)))

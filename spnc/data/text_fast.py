@@ -7,9 +7,12 @@ around whole cells.
 
 from __future__ import annotations
 
+import math
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ import pyarrow.compute
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from spnc.common.threads import in_threads, thread_count
 from spnc.data.arrow_columns import raw_column, untyped_texts
 from spnc.data.raw_table import ColumnParts, RawColumn
 from spnc.data.text_bytes import (
@@ -34,7 +38,7 @@ from spnc.data.text_layout import BYTE_ORDER_MARK
 from spnc.data.text_values import is_padded
 
 _INFERRED_BYTES = 1 << 17  # from which columns of texts are found
-_PARALLEL_BYTES = 1 << 20  # that one thread parses at a time
+_PART_BYTES = 1 << 20  # that Arrow parses at a time
 _LARGEST = 2.0**63  # whole numbers from here on are no integers to Arrow, and would be rounded
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
@@ -47,27 +51,29 @@ class FastReader:
     """Parses blocks of whole lines into raw columns; remembers which columns hold texts.
 
     `as_texts` are columns that are texts in any case, for instance those of a model whose labels
-    are texts.
+    are texts. With `parallel`, threads parse parts of a block; without, several threads may parse
+    blocks once one of them was not `digits_only`.
     """
 
     def __init__(
-        self, width: int, delimiter: str, missing: Sequence[str], as_texts: Iterable[int] = ()
+        self,
+        width: int,
+        delimiter: str,
+        missing: Sequence[str],
+        as_texts: Iterable[int] = (),
+        *,
+        parallel: bool = True,
     ) -> None:
         self.width, self.delimiter = width, delimiter
         self.missing = sorted({form for m in missing for form in (m, m.strip())})
-        self.as_texts = set(as_texts)
+        self.as_texts = frozenset(as_texts)
+        self.parallel = parallel
+        self._adding = Lock()
         # A number that marks a missing value has to be compared with every cell.
         self.digits_only = not self.as_texts and not any(is_number(m.strip()) for m in missing)
 
     def parse(self, block: bytes) -> list[RawColumn]:
         """Return the columns of a block without header. Raises `IrregularTextError`."""
-        return raw_columns(self.read(block))
-
-    def read(self, block: bytes) -> Any:
-        """Return what `raw_columns` turns into the columns of a block, perhaps in another thread.
-
-        Raises `IrregularTextError`.
-        """
         if not block[:1].strip(b"\n") or block.endswith(b"\n\n"):  # copied only if need be
             block = block.rstrip(b"\n") + b"\n"
         if block == b"\n":
@@ -78,7 +84,7 @@ class FastReader:
                 return [RawColumn("numbers", np.ascontiguousarray(d)) for d in digits.T]
             self.digits_only = False
             self._infer(block[: block.rfind(b"\n", 0, _INFERRED_BYTES) + 1 or None])
-        return self._parsed(block)
+        return [_raw(column) for column in self._parsed(block).columns]
 
     def _infer(self, start: bytes) -> None:
         """Find the columns of texts at the start, so that the block need not be parsed twice."""
@@ -101,7 +107,8 @@ class FastReader:
         if self.delimiter == WHITESPACE:
             block = _single_spaces(block)
         while True:
-            table = self._read(block)
+            as_texts = self.as_texts
+            table = self._read(block, as_texts)
             if table.num_rows != rows:  # blank lines, cells of several lines
                 raise IrregularTextError
             wrong = {i for i in range(self.width) if not _as_declared(table.column(i))}
@@ -111,9 +118,10 @@ class FastReader:
             numbers = {i for i, kind in enumerate(table.schema.types) if _is_number(kind)}
             if numbers - wrong:
                 wrong |= self._codes(block, numbers - wrong)
-            if not wrong - self.as_texts:
+            if not wrong - as_texts:
                 return table
-            self.as_texts |= wrong
+            with self._adding:
+                self.as_texts |= wrong
 
     def _codes(self, block: bytes, numbers: set[int]) -> set[int]:
         """Return the columns of numbers with a zero before other digits: 00501 is a text."""
@@ -121,17 +129,18 @@ class FastReader:
             return numbers & padded_columns(block, self.delimiter, self.width)
         if not has_padded_number(block, self.delimiter):
             return set()
-        texts = self._read(block, numbers)
+        texts = self._read(block, numbers, only=numbers)
         return {i for i in numbers if is_padded(texts.column(str(i)))}
 
-    def _read(self, block: bytes, only: Iterable[int] = ()) -> Any:
-        """Return the columns of a block; with `only`, these, as texts."""
+    def _read(self, block: bytes, as_texts: Iterable[int], only: Iterable[int] = ()) -> Any:
+        """Return the columns of a block, some as texts; with `only`, just these columns."""
         names = [str(i) for i in range(self.width)]
-        as_texts = set(only) or self.as_texts
         try:
             return pa.csv.read_csv(
                 pa.BufferReader(block),
-                read_options=pa.csv.ReadOptions(column_names=names, block_size=_PARALLEL_BYTES),
+                read_options=pa.csv.ReadOptions(
+                    column_names=names, block_size=_PART_BYTES, use_threads=self.parallel
+                ),
                 parse_options=pa.csv.ParseOptions(delimiter=self.delimiter),
                 convert_options=pa.csv.ConvertOptions(
                     include_columns=[str(i) for i in only],
@@ -147,11 +156,6 @@ class FastReader:
         return self.delimiter != WHITESPACE and is_plainly_quoted(block, self.delimiter)
 
 
-def raw_columns(found: Any) -> list[RawColumn]:
-    """Return the columns of what `FastReader.read` has returned."""
-    return found if isinstance(found, list) else [_raw(c) for c in found.columns]
-
-
 def _raw(column: Any) -> RawColumn:
     return untyped_texts(column) if column.type == _TEXTS else raw_column(column)
 
@@ -164,8 +168,10 @@ def _as_declared(column: Any) -> bool:
     """Whether a column is of numbers, empty or of texts, as opposed to what Arrow made of it."""
     kind = column.type
     if pa.types.is_floating(kind):
-        # `nan` that does not mark a missing value is a text.
-        return not pa.compute.any(pa.compute.is_nan(column)).as_py() and not rounded(column)
+        # `nan` that does not mark a missing value is a text; a finite sum has none in it.
+        total = pa.compute.sum(column).as_py() or 0.0
+        has_nan = not math.isfinite(total) and pa.compute.any(pa.compute.is_nan(column)).as_py()
+        return not has_nan and not rounded(column)
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind) or kind == _TEXTS)
 
 
@@ -196,8 +202,7 @@ def read_blocks(
     parts: list[ColumnParts] = []
     held: dict[int, str] = {}
     again = False
-    for length, found in _read_ahead(blocks, reader):
-        columns = raw_columns(found)
+    for length, columns in _read_ahead(blocks, reader):
         if not parts:
             more = 0 if size is None else size // length + 1
             parts = [ColumnParts(more * column.rows) for column in columns]
@@ -206,24 +211,28 @@ def read_blocks(
                 again = again or held.setdefault(i, column.kind) != column.kind
             if not again:
                 parts[i].append(column)
-    return None if again else [part.whole() for part in parts]
+    return None if again else in_threads(ColumnParts.whole, parts)
 
 
-def _read_ahead(blocks: Iterator[bytes], reader: FastReader) -> Iterator[tuple[int, Any]]:
-    """Yield the length of each block and what the reader returns, while it reads the next one."""
-    with ThreadPoolExecutor(1) as worker:
-        length, waiting = 0, None
+def _read_ahead(
+    blocks: Iterator[bytes], reader: FastReader
+) -> Iterator[tuple[int, list[RawColumn]]]:
+    """Yield the length of each block and its columns, while threads parse the next blocks."""
+    threads = thread_count(None)
+    with ThreadPoolExecutor(threads) as workers:
+        waiting: deque[tuple[int, Future[list[RawColumn]]]] = deque()
         for block in blocks:
             if reader.digits_only:  # so fast that a thread would only take memory
-                yield len(block), reader.read(block)
+                yield len(block), reader.parse(block)
                 continue
-            begun = worker.submit(reader.read, block)
-            if waiting is not None:
-                yield length, waiting.result()
-            length, waiting = len(block), begun
-            del block, begun
-        if waiting is not None:
-            yield length, waiting.result()
+            waiting.append((len(block), workers.submit(reader.parse, block)))
+            del block
+            if len(waiting) > threads:
+                length, begun = waiting.popleft()
+                yield length, begun.result()
+        while waiting:
+            length, begun = waiting.popleft()
+            yield length, begun.result()
 
 
 def parse_digits(body: bytes, delimiter: str) -> NDArray[np.uint8] | None:

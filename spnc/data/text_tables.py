@@ -24,7 +24,7 @@ from spnc.data.text_layout import (
 from spnc.data.text_rules import UNKNOWN_TABLE, TextRules
 from spnc.diagnostics import counted
 
-BLOCK_BYTES = 1 << 23  # of text that is parsed at a time
+BLOCK_BYTES = 1 << 22  # of text that is parsed at a time
 Opener = Callable[[], AbstractContextManager[BinaryIO]]
 
 
@@ -96,7 +96,7 @@ def _fast(
             with opened() as stream:
                 blocks = table_rows(stream, layout, BLOCK_BYTES)
                 first, body = cut_header(next(blocks, b""), layout)
-                reader = reader or fast_reader(first, layout, rules)
+                reader = reader or fast_reader(first, layout, rules, parallel=False)
                 columns = read_blocks(_after(body, blocks), reader, size)
             if columns is not None:
                 break
@@ -111,11 +111,13 @@ def _fast(
     return RawTable(report.file, columns, names, lines, None, sound, doubt, delimiter=delimiter)
 
 
-def fast_reader(first: list[str], layout: Layout, rules: TextRules) -> FastReader:
+def fast_reader(
+    first: list[str], layout: Layout, rules: TextRules, *, parallel: bool = True
+) -> FastReader:
     """Return the reader for a text, given the cells of its first line."""
     names = [cell.strip() for cell in first] if layout.first_line.is_header else None
     as_texts = rules.text_places(names, len(first))
-    return FastReader(len(first), layout.delimiter, rules.missing, as_texts)
+    return FastReader(len(first), layout.delimiter, rules.missing, as_texts, parallel=parallel)
 
 
 def _after(first: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:

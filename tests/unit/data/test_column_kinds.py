@@ -224,6 +224,12 @@ def test_the_resolution_of_a_million_values_is_found() -> None:
     assert resolution_of(np.round(rng.normal(50, 10, 1_000_000), 3)) == 0.001
 
 
+def test_many_values_show_a_resolution_of_thirteen_digits_and_a_few_do_not() -> None:
+    values = np.round(rng.normal(1e7, 10, 1000), 5)
+    assert resolution_of(values) == 1e-5
+    assert resolution_of(values[:3]) == pytest.approx(np.diff(np.sort(values[:3])).min())
+
+
 def test_scales_keep_their_digits_far_from_zero_and_never_collapse() -> None:
     values = 1e9 + rng.normal(0, 1, 1000)
     scale = scale_of(values, np.ones(1000))

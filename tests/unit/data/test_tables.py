@@ -71,3 +71,16 @@ def test_columns_are_freed_once_they_have_been_copied(
     assert [reference() for reference in known] == [None] * 3
     for table, cells in zip(found, expected, strict=True):
         np.testing.assert_array_equal(table.values, cells)
+
+
+def test_a_large_table_takes_columns_of_doubles_without_a_copy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dataset, "_LARGE", 4)
+    columns = [np.arange(5.0), np.arange(5, dtype=np.uint8), np.arange(5.0, 10.0), np.ones(5, "u1")]
+    given = list(columns)
+    (table,) = Table.of_parts(columns, None, [slice(None)])
+    assert np.shares_memory(table.stored(0), given[0])
+    assert np.shares_memory(table.stored(2), given[2])
+    np.testing.assert_array_equal(table.values, np.stack(given, axis=1))
+    np.testing.assert_array_equal(table.take(slice(1, 3)).values, table.values[1:3])

@@ -257,6 +257,28 @@ def test_a_column_of_numbers_that_turns_into_words_keeps_its_texts(
     assert dataset.columns[0].labels == ("000", "001", "002", "003", "x")
 
 
+@pytest.mark.parametrize("late", [3, 700, 1999])
+def test_threads_agree_on_what_a_column_is(
+    late: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever block has the first word, all cells of its column are read as texts."""
+    monkeypatch.setattr(text_tables, "BLOCK_BYTES", 1 << 9)
+    rows = [[f"{i % 3}.50", f"w{i % 2}", str(i % 7), f"{i % 2}e2"] for i in range(2000)]
+    rows[late][3] = "nan"
+    rows[late][0] = rows[(late + 11) % 2000][2] = "other"
+    lines = "a,b,c,d\n" + "\n".join(",".join(row) for row in rows)
+    dataset, problems = read(write(tmp_path, "a.csv", lines))
+    assert dataset is not None
+    assert problems == []
+    labels = [column.labels for column in dataset.columns]
+    assert labels[0] == ("0.50", "1.50", "2.50", "other")
+    assert labels[2] == ("0", "1", "2", "3", "4", "5", "6", "other")
+    assert labels[3] == (0, 100)
+    column = dataset.splits["all"].column(0)
+    assert column.tolist() == [labels[0].index(row[0]) for row in rows]
+    assert np.flatnonzero(np.isnan(dataset.splits["all"].column(3))).tolist() == [late]
+
+
 def test_numbers_with_a_few_words_are_numbers_and_the_words_are_told(tmp_path: Path) -> None:
     cells = [str(i / 4) for i in range(40)]
     cells[7] = "unknown"
