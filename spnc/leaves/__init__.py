@@ -129,6 +129,25 @@ class Distribution(Protocol):
         ...
 
     @staticmethod
+    def moments_within(
+        table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance of each leaf given low <= value <= high, `[leaf]` all four.
+
+        Ends may be infinite. Moments are NaN where the interval has probability zero, infinite
+        where they do not converge, and exact also where the interval is narrow or far away.
+        """
+        ...
+
+    @staticmethod
+    def quantile(table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value of each leaf whose cdf is at least the share, `[leaf]` both.
+
+        Shares are from 0, for the lower end of the support, to 1, for the upper one.
+        """
+        ...
+
+    @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:
         """Return the least and the largest possible value of each leaf."""
         ...

@@ -13,12 +13,17 @@ from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.numeric import (
     NumericLeaf,
     not_positive,
+    only_possible,
     positive_mean,
     resolution_of,
     scale_of,
     too_narrow,
 )
+from spnc.leaves.quadrature import integrated_moments
 from spnc.registry import LEAVES
+
+_NARROW = 2.0  # intervals of fewer means are integrated: differences would lose digits
+_LARGEST = 745.0  # means after which exp(-x) is zero
 
 
 @LEAVES.register("exponential")
@@ -60,6 +65,11 @@ class Exponential(NumericLeaf):
         return found
 
     @staticmethod
+    def slope(table: Floats, values: Floats) -> Floats:
+        """Return the derivative of the log density by the value; zero where it is missing."""
+        return np.where(values >= 0.0, -table, 0.0)
+
+    @staticmethod
     def features(values: Floats, columns: LeafColumns) -> list[Floats]:
         """The value itself."""
         del columns
@@ -84,6 +94,31 @@ class Exponential(NumericLeaf):
         del columns
         found: Floats = (np.log(table) - table * averages)[:, 0]
         return found
+
+    @classmethod
+    def coordinates(cls, table: Floats, columns: LeafColumns) -> Floats | None:
+        """The logarithm of the rate."""
+        del columns
+        return np.log(table)
+
+    @classmethod
+    def from_coordinates(cls, coordinates: Floats, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the rates, at most one per resolution."""
+        del table
+        return np.minimum(np.exp(coordinates), 1.0 / resolution_of(columns)[:, None])
+
+    @classmethod
+    def gradient(cls, table: Floats, statistics: Floats, columns: LeafColumns) -> Floats:
+        """Return the derivative by the logarithm of the rate."""
+        del columns
+        found: Floats = statistics[:, :1] - table * statistics[:, 1:]
+        return found
+
+    @classmethod
+    def information(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """Return one."""
+        del columns
+        return np.ones_like(table)
 
     @staticmethod
     def sample(table: Floats, columns: LeafColumns, rng: np.random.Generator) -> Floats:
@@ -124,6 +159,41 @@ class Exponential(NumericLeaf):
         del columns
         found: Floats = np.exp(-table * np.maximum(values, 0.0))
         return found
+
+    @classmethod
+    def quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value whose cdf is at least the share."""
+        del columns
+        with np.errstate(divide="ignore"):
+            found: Floats = -np.log1p(-shares) / table[:, 0]
+        return found
+
+    @classmethod
+    def upper_quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the value that is exceeded with this probability."""
+        del columns
+        with np.errstate(divide="ignore"):
+            found: Floats = -np.log(shares) / table[:, 0]
+        return found
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance given low <= value <= high: what is above low forgets it."""
+        rate = table[:, 0]
+        mass = cls.interval(table, low[:, None], high[:, None], columns)[:, 0]
+        start = np.maximum(low, 0.0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            width = rate * (high - start)
+        known = np.clip(np.where(mass > 0.0, width, 1.0), _NARROW, _LARGEST)
+        rest = np.exp(-known)
+        apart = 1.0 - known * rest / -np.expm1(-known)
+        variance = 1.0 - rest * (known / np.expm1(-known)) ** 2
+        if (own := (mass > 0.0) & (width < _NARROW)).any():
+            found = integrated_moments(np.negative, np.zeros(int(own.sum())), width[own])
+            apart[own], variance[own] = found
+        return only_possible(mass, start + apart / rate, variance / rate**2)
 
     @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:

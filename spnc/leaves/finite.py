@@ -115,6 +115,27 @@ class FiniteLeaf(ABC):
         return found
 
     @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance of the code given low <= code <= high; NaN if impossible."""
+        codes = np.arange(columns.states, dtype=np.float64)
+        inside = (low[:, None] <= codes) & (codes <= high[:, None])
+        p = np.where(inside, cls.probabilities(table, columns.states), 0.0)
+        with np.errstate(invalid="ignore"):
+            p /= p.sum(axis=1, keepdims=True)
+        mean: Floats = p @ codes
+        return mean, (p * (codes - mean[:, None]) ** 2).sum(axis=1)
+
+    @classmethod
+    def quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least possible code whose cdf is at least the share."""
+        ends = np.cumsum(cls.probabilities(table, columns.states), axis=1)
+        low, high = cls.support(table, columns)
+        found: Floats = np.clip((ends < shares[:, None]).sum(axis=1).astype(np.float64), low, high)
+        return found
+
+    @classmethod
     def support(cls, table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:
         """Return the first and the last state that is possible."""
         possible = cls.probabilities(table, columns.states) > 0.0

@@ -13,11 +13,13 @@ from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.numeric import (
     NumericLeaf,
     not_positive,
+    only_possible,
     positive_mean,
     resolution_of,
     scale_of,
     too_narrow,
 )
+from spnc.leaves.quadrature import integrated_moments, reach
 from spnc.leaves.special import (
     gamma_shape,
     increasing_root,
@@ -25,6 +27,7 @@ from spnc.leaves.special import (
     log_minus_digamma,
     stirling_rest,
 )
+from spnc.leaves.stein import stein_moments
 from spnc.registry import LEAVES
 
 # The variance is at least this fraction of the squared resolution. The density of a value of at
@@ -34,6 +37,7 @@ from spnc.registry import LEAVES
 _SQUARES = 2.0 * np.pi - 1.0
 _SHAPES = (1e-4, 1e32)  # of logarithms that lie far apart, and of a billion resolutions
 _NARROW = 1e-4  # sd / mean below which the mean logarithm of a column has too few digits
+_CANCELLED = 0.05  # of a mean square that is variance; below, the difference loses digits
 _LARGEST = 1e300  # keeps ratios finite
 _LARGE = 1e5  # shapes up to here multiply rounding errors of 1e-15 to no more than 1e-10
 
@@ -95,6 +99,13 @@ class Gamma(NumericLeaf):
         return found
 
     @staticmethod
+    def slope(table: Floats, values: Floats) -> Floats:
+        """Return the derivative of the log density by the value; zero where it is missing."""
+        shape, rate = table[:, :1], table[:, 1:]
+        possible = values > 0.0
+        return np.where(possible, (shape - 1.0) / np.where(possible, values, 1.0) - rate, 0.0)
+
+    @staticmethod
     def features(values: Floats, columns: LeafColumns) -> list[Floats]:
         """The relative distance z from the column's mean, and z - log(1 + z)."""
         unit = _unit(columns)[:, None]
@@ -149,6 +160,45 @@ class Gamma(NumericLeaf):
         found: Floats = stirling_rest(shape) - shape * (log1p_deficit(apart) + excess)
         return found
 
+    @classmethod
+    def coordinates(cls, table: Floats, columns: LeafColumns) -> Floats | None:
+        """The logarithms of the mean, in units of the column's, and of the shape."""
+        shape = table[:, 0]
+        return np.stack([np.log(shape / table[:, 1] / _unit(columns)), np.log(shape)], axis=1)
+
+    @classmethod
+    def from_coordinates(cls, coordinates: Floats, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the shapes, within the resolution's bound, and the rates."""
+        del table
+        mean = np.exp(coordinates[:, 0]) * _unit(columns)
+        most = np.minimum(_SQUARES * (mean / resolution_of(columns)) ** 2, _SHAPES[1])
+        shape = np.clip(np.exp(coordinates[:, 1]), _SHAPES[0], most)
+        return np.stack([shape, shape / mean], axis=1)
+
+    @classmethod
+    def gradient(cls, table: Floats, statistics: Floats, columns: LeafColumns) -> Floats:
+        """Return the derivatives by the logarithms of the mean and of the shape."""
+        shape, unit = table[:, 0], _unit(columns)
+        mean = shape / table[:, 1]
+        weight, z, deficit = statistics.T
+        values = unit * (weight + z)  # the sum of the values
+        logarithms = z - deficit + weight * np.log(unit)  # the sum of their logarithms
+        apart = values / mean - weight
+        slack = log_minus_digamma(shape)[0] * weight
+        slack += logarithms - weight * np.log(mean) - apart
+        return np.stack([shape * apart, shape * slack], axis=1)
+
+    @classmethod
+    def information(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the shape; and shape² trigamma(shape) - shape, which is at least a half."""
+        from scipy.special import polygamma
+
+        del columns
+        shape = table[:, 0]
+        # For large shapes the difference loses its digits; its limit is 1/2.
+        spread = np.where(shape > _LARGE, 0.5, shape**2 * polygamma(1, shape) - shape)
+        return np.stack([shape, spread], axis=1)
+
     @staticmethod
     def sample(table: Floats, columns: LeafColumns, rng: np.random.Generator) -> Floats:
         """Draw a value from each leaf."""
@@ -193,6 +243,57 @@ class Gamma(NumericLeaf):
         found: Floats = gammaincc(table[:, :1], table[:, 1:] * np.maximum(values, 0.0))
         return found
 
+    @classmethod
+    def quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value whose cdf is at least the share."""
+        from scipy.special import gammaincinv
+
+        del columns
+        found: Floats = gammaincinv(table[:, 0], shares) / table[:, 1]
+        return found
+
+    @classmethod
+    def upper_quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the value that is exceeded with this probability."""
+        from scipy.special import gammainccinv
+
+        del columns
+        found: Floats = gammainccinv(table[:, 0], shares) / table[:, 1]
+        return found
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance given low <= value <= high."""
+        shape, rate = table[:, 0], table[:, 1]
+        low, ends = np.maximum(low, 0.0), (low[:, None], high[:, None])
+        mass = cls.interval(table, *ends, columns)[:, 0]
+        centre = shape / rate
+
+        def at(end: Floats) -> Floats:
+            inner = (end > 0.0) & np.isfinite(end)
+            known = np.where(inner, end, 1.0)
+            density = np.exp(cls.log_density(table, known[:, None])[:, 0])
+            return np.where(inner, density * known / rate, 0.0)
+
+        closed = stein_moments(
+            mass, low - centre, high - centre, at(low), at(high), (centre / rate, 1.0 / rate, 0.0)
+        )
+        mean, variance = centre + closed.mean, closed.variance
+        if (own := closed.is_doubtful).any():
+            raised = [
+                cls.interval(table + np.array([n, 0.0]), *ends, columns)[:, 0][own] / mass[own]
+                for n in (1.0, 2.0)
+            ]
+            first = centre[own] * raised[0]
+            second = centre[own] * (shape[own] + 1.0) / rate[own] * raised[1]
+            narrow = second - first**2 < _CANCELLED * second
+            found = _integrals(shape[own], rate[own], low[own], high[own])
+            mean[own] = np.where(narrow, found[0], first)
+            variance[own] = np.where(narrow, found[1], second - first**2)
+        return only_possible(mass, mean, variance)
+
     @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:
         """All positive numbers are possible."""
@@ -202,6 +303,27 @@ class Gamma(NumericLeaf):
 
 def _unit(columns: LeafColumns) -> Floats:
     return np.where(columns.mean > 0.0, columns.mean, np.exp(columns.log_mean))
+
+
+def _integrals(shape: Floats, rate: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return mean and variance within intervals that are narrow or far from zero.
+
+    The density of the logarithm is smooth and log-concave, with its peak at the mean.
+    """
+    centre = shape / rate
+    peak = np.clip(centre, low, high)
+    excess = np.where(peak == centre, 0.0, shape - rate * peak)[:, None]
+
+    def log_ratio(t: Floats) -> Floats:
+        apart = np.expm1(t)
+        return excess * apart - shape[:, None] * log1p_deficit(apart, t)
+
+    with np.errstate(divide="ignore"):
+        left, right = -np.log1p((low - peak) / peak), np.log1p((high - peak) / peak)
+    scale = np.minimum(shape**-0.5, 1.0)
+    left, right = reach(log_ratio, left, scale, -1.0), reach(log_ratio, right, scale, 1.0)
+    mean, variance = integrated_moments(log_ratio, left, right, place=np.expm1)
+    return peak * (1.0 + mean), peak**2 * variance
 
 
 def _shift(excess: Floats, most: Floats) -> Floats:

@@ -10,16 +10,18 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
 from spnc.leaves.leaf_columns import LeafColumns
-from spnc.leaves.normal import NormalLeaf
+from spnc.leaves.normal import NormalLeaf, normal_density, normal_integrals, variance_of
 from spnc.leaves.numeric import (
     NORMAL_HEIGHT,
     column_unit,
     not_finite,
     not_positive,
+    only_possible,
     resolution_of,
     scale_of,
     too_narrow,
 )
+from spnc.leaves.stein import stein_moments
 from spnc.registry import LEAVES
 
 
@@ -50,6 +52,11 @@ class Gaussian(NormalLeaf):
         return values
 
     @staticmethod
+    def position_slope(values: Floats) -> Floats:
+        """One."""
+        return np.ones_like(values)
+
+    @staticmethod
     def origin(columns: LeafColumns) -> Floats:
         """Return the mean of each column."""
         return columns.mean
@@ -65,11 +72,17 @@ class Gaussian(NormalLeaf):
         return columns.sd
 
     @staticmethod
+    def narrowest(mean: Floats, columns: LeafColumns) -> Floats:
+        """Return the standard deviation at which the density is one per resolution."""
+        del mean
+        return NORMAL_HEIGHT * resolution_of(columns)
+
+    @staticmethod
     def best(averages: Floats, table: Floats, columns: LeafColumns) -> Floats:
         """Return the mean and the standard deviation, not below the resolution's bound."""
         del table
         unit = column_unit(columns)
-        variance = np.maximum(averages[:, 1] - averages[:, 0] ** 2, 0.0)
+        variance = variance_of(averages)
         sd = np.maximum(np.sqrt(variance) * unit, NORMAL_HEIGHT * resolution_of(columns))
         return np.stack([columns.mean + averages[:, 0] * unit, sd], axis=1)
 
@@ -96,6 +109,41 @@ class Gaussian(NormalLeaf):
         """Return the square of the standard deviation."""
         del columns
         return table[:, 1] ** 2
+
+    @classmethod
+    def quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value whose cdf is at least the share."""
+        from scipy.special import ndtri
+
+        del columns
+        found: Floats = table[:, 0] + table[:, 1] * ndtri(shares)
+        return found
+
+    @classmethod
+    def upper_quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the value that is exceeded with this probability."""
+        from scipy.special import ndtri
+
+        del columns
+        found: Floats = table[:, 0] - table[:, 1] * ndtri(shares)
+        return found
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance given low <= value <= high."""
+        location, sd = table[:, 0], table[:, 1]
+        a, b = (low - location) / sd, (high - location) / sd
+        mass = cls.interval(table, low[:, None], high[:, None], columns)[:, 0]
+        closed = stein_moments(mass, a, b, normal_density(a), normal_density(b), (1.0, 0.0, 0.0))
+        mean, variance = location + sd * closed.mean, closed.variance
+        if (own := closed.is_doubtful).any():
+            peak = np.clip(location, low, high)[own]
+            left, right = (peak - low[own]) / sd[own], (high[own] - peak) / sd[own]
+            apart, variance[own] = normal_integrals((peak - location[own]) / sd[own], left, right)
+            mean[own] = peak + sd[own] * apart
+        return only_possible(mass, mean, sd**2 * variance)
 
     @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:

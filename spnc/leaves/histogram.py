@@ -7,7 +7,7 @@ the density of a whole number is its probability. Values outside the outermost e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
 
@@ -18,9 +18,12 @@ from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
 from spnc.leaves import smoothing
 from spnc.leaves.binning import adaptive_edges, even_edges
+from spnc.leaves.bins import clipped_edges, inverse, mirrored
 from spnc.leaves.leaf_columns import LeafColumns
-from spnc.leaves.numeric import NumericLeaf, too_narrow
+from spnc.leaves.numeric import NumericLeaf, only_possible, too_narrow
 from spnc.registry import LEAVES
+
+_AROUND = np.array([-1.0, 0.0, 1.0])
 
 
 @LEAVES.register("histogram")
@@ -49,6 +52,17 @@ class Histogram(NumericLeaf):
         row = np.empty(2 * len(edges) - 1)
         row[0::2], row[1::2] = edges, probabilities
         return row
+
+    @staticmethod
+    def slope(table: Floats, values: Floats) -> Floats:
+        """Return zero: the density is constant wherever it does not jump."""
+        return np.zeros((len(table), values.shape[1]))
+
+    @classmethod
+    def breaks(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the edges of all bins."""
+        del columns
+        return np.unique(table[:, 0::2])
 
     def problems(self, column: Column) -> list[str]:
         """List what is wrong with edges and probabilities for a leaf over this column."""
@@ -171,6 +185,41 @@ class Histogram(NumericLeaf):
         with np.errstate(divide="ignore"):
             return float(alpha * (_shares(table) * np.log(table[:, 1::2])).sum())
 
+    @classmethod
+    def coordinates(cls, table: Floats, columns: LeafColumns) -> Floats | None:
+        """The logarithms of the bins' probabilities; the edges have none."""
+        del columns
+        with np.errstate(divide="ignore"):
+            return np.log(table[:, 1::2])
+
+    @classmethod
+    def from_coordinates(cls, coordinates: Floats, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the bins with the softmax of the coordinates as probabilities."""
+        del columns
+        found = table.copy()
+        chances = np.exp(coordinates - coordinates.max(axis=1, keepdims=True))
+        found[:, 1::2] = chances / chances.sum(axis=1, keepdims=True)
+        return found
+
+    @classmethod
+    def gradient(cls, table: Floats, statistics: Floats, columns: LeafColumns) -> Floats:
+        """Return the derivatives by the logarithms of the bins' probabilities."""
+        del columns
+        found: Floats = statistics - table[:, 1::2] * statistics.sum(axis=1, keepdims=True)
+        return found
+
+    @classmethod
+    def weight_of(cls, statistics: Floats) -> Floats:
+        """Return the sum over the bins."""
+        found: Floats = statistics.sum(axis=1)
+        return found
+
+    @classmethod
+    def information(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the probabilities of the bins."""
+        del columns
+        return table[:, 1::2].copy()
+
     @staticmethod
     def sample(table: Floats, columns: LeafColumns, rng: np.random.Generator) -> Floats:
         """Draw a value from each leaf."""
@@ -183,15 +232,6 @@ class Histogram(NumericLeaf):
         within = rng.uniform(low, high)
         whole = np.clip(np.rint(within), low + 0.5, high - 0.5)
         return np.where(columns.is_count, whole, within)
-
-    @staticmethod
-    def mode(table: Floats, columns: LeafColumns) -> Floats:
-        """Return the centre of the highest bin, the first of several."""
-        edges = table[:, 0::2]
-        best = np.argmax(table[:, 1::2] / np.diff(edges), axis=1)[:, None]
-        ends = np.take_along_axis(edges, best, axis=1), np.take_along_axis(edges, best + 1, axis=1)
-        centre = 0.5 * (ends[0] + ends[1])[:, 0]
-        return np.where(columns.is_count, np.floor(centre), centre)
 
     @staticmethod
     def mean(table: Floats, columns: LeafColumns) -> Floats:
@@ -223,6 +263,68 @@ class Histogram(NumericLeaf):
             found += chances[:, i : i + 1] * np.clip((values - low) / (high - low), 0.0, 1.0)
         return np.minimum(found, 1.0)
 
+    @classmethod
+    def above(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
+        """Return the probability of more than the value."""
+        values = np.where(columns.is_count[:, None], np.floor(values) + 0.5, values)
+        # The columns of the mirrored bins hold no counts any more: the values are moved already.
+        others = replace(columns, is_count=np.zeros_like(columns.is_count))
+        return cls.cdf(mirrored(table), -values, others)
+
+    @classmethod
+    def quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value whose cdf is at least the share."""
+        found = inverse(table, shares)
+        if columns.is_count.any():
+            near = np.rint(found)[:, None] + _AROUND
+            enough = cls.cdf(table, near, columns) >= shares[:, None]
+            found = np.where(columns.is_count, _first(near, enough), found)
+        return cls.ends_or(found, shares <= 0.0, shares >= 1.0, table, columns)
+
+    @classmethod
+    def upper_quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value that is exceeded with a probability of at most the share."""
+        found = -inverse(mirrored(table), shares)
+        if columns.is_count.any():
+            near = np.rint(found)[:, None] + _AROUND
+            enough = cls.above(table, near, columns) <= shares[:, None]
+            found = np.where(columns.is_count, _first(near, enough), found)
+        return cls.ends_or(found, shares >= 1.0, shares <= 0.0, table, columns)
+
+    @staticmethod
+    def mode(table: Floats, columns: LeafColumns) -> Floats:
+        """Return the centre of the highest bin, the first of several."""
+        ends = np.full(len(table), np.inf)
+        return Histogram.mode_within(table, -ends, ends, columns)
+
+    @classmethod
+    def mode_within(cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns) -> Floats:
+        """Return the centre of what an interval leaves of the highest bin inside."""
+        edges = clipped_edges(table, low, high, columns)
+        heights = np.where(np.diff(edges) > 0.0, table[:, 1::2] / np.diff(table[:, 0::2]), -1.0)
+        best = np.argmax(heights, axis=1)[:, None]
+        ends = np.take_along_axis(edges, best, axis=1), np.take_along_axis(edges, best + 1, axis=1)
+        centre = 0.5 * (ends[0] + ends[1])[:, 0]
+        return np.where(columns.is_count, np.floor(centre), centre)
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance of what an interval leaves of the bins."""
+        mass = cls.interval(table, low[:, None], high[:, None], columns)[:, 0]
+        edges = clipped_edges(table, low, high, columns)
+        widths = np.diff(edges)
+        share = table[:, 1::2] / np.diff(table[:, 0::2]) * widths
+        with np.errstate(invalid="ignore"):
+            share /= share.sum(axis=1, keepdims=True)
+        start = edges[:, :1]
+        centres = 0.5 * ((edges[:, 1:] - start) + (edges[:, :-1] - start))
+        mean = (share * centres).sum(axis=1)
+        within = (widths**2 - columns.is_count[:, None]) / 12.0
+        variance = (share * ((centres - mean[:, None]) ** 2 + within)).sum(axis=1)
+        return only_possible(mass, start[:, 0] + mean, variance)
+
     @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:
         """Return the outer ends of the first and the last possible bin."""
@@ -237,6 +339,12 @@ class Histogram(NumericLeaf):
 def _is_half(edges: Floats) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = (edges >= -0.5) & (edges - 0.5 == np.floor(edges))
     return found
+
+
+def _first(values: Floats, enough: NDArray[np.bool_]) -> Floats:
+    """Return the first value of each row that is enough, or the last."""
+    place = np.where(enough.any(axis=1), np.argmax(enough, axis=1), enough.shape[1] - 1)
+    return np.take_along_axis(values, place[:, None], axis=1)[:, 0]
 
 
 def _shares(table: Floats) -> Floats:

@@ -10,11 +10,12 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
 from spnc.leaves.leaf_columns import LeafColumns
-from spnc.leaves.normal import NormalLeaf
+from spnc.leaves.normal import NormalLeaf, normal_integrals, variance_of
 from spnc.leaves.numeric import (
     NORMAL_HEIGHT,
     not_finite,
     not_positive,
+    only_possible,
     resolution_of,
     scale_of,
     too_narrow,
@@ -27,6 +28,8 @@ from spnc.registry import LEAVES
 # standard deviation. For s >= 1/sqrt(2 pi) this is so because x p(x) <= 1/(s sqrt(2 pi)); below,
 # the highest density is exp(s²/2 - mean) / (s sqrt(2 pi)), and exp(s²/2) < exp(1/(4 pi)).
 _LEAST = NORMAL_HEIGHT * float(np.exp(0.25 / np.pi))
+# The log ratio of a mean square to a squared mean; below, the variance loses digits.
+_NARROW = 0.1
 _LARGEST_LOG = 600.0  # keeps exponentials finite
 
 
@@ -63,6 +66,11 @@ class LogNormal(NormalLeaf):
         return found
 
     @staticmethod
+    def position_slope(values: Floats) -> Floats:
+        """One divided by the value; zero outside the support."""
+        return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
+
+    @staticmethod
     def origin(columns: LeafColumns) -> Floats:
         """Return the mean logarithm of each column."""
         return columns.log_mean
@@ -77,6 +85,12 @@ class LogNormal(NormalLeaf):
         """Return the standard deviation of the logarithms of each column."""
         return columns.log_sd
 
+    @staticmethod
+    def narrowest(mean: Floats, columns: LeafColumns) -> Floats:
+        """Return the standard deviation at which the density is one per resolution."""
+        exponent = np.log(_LEAST * resolution_of(columns)) - mean
+        return np.exp(np.minimum(exponent, _LARGEST_LOG))
+
     @classmethod
     def best(cls, averages: Floats, table: Floats, columns: LeafColumns) -> Floats:
         """Return the mean and standard deviation of the logarithm within the resolution's bound.
@@ -86,7 +100,7 @@ class LogNormal(NormalLeaf):
         del table
         unit = cls.unit(columns)
         mean = columns.log_mean + averages[:, 0] * unit
-        variance = np.maximum(averages[:, 1] - averages[:, 0] ** 2, 0.0) * unit**2
+        variance = variance_of(averages) * unit**2
         log_least = np.log(_LEAST * resolution_of(columns))
         log_bound = np.minimum(2.0 * (log_least - mean), _LARGEST_LOG)  # of the variance
         bound = np.exp(log_bound)
@@ -125,6 +139,57 @@ class LogNormal(NormalLeaf):
             found: Floats = np.exp(np.log(np.expm1(square)) + 2.0 * table[:, 0] + square)
         return found
 
+    @classmethod
+    def quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value whose cdf is at least the share."""
+        from scipy.special import ndtri
+
+        del columns
+        with np.errstate(over="ignore"):
+            found: Floats = np.exp(table[:, 0] + table[:, 1] * ndtri(shares))
+        return found
+
+    @classmethod
+    def upper_quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the value that is exceeded with this probability."""
+        from scipy.special import ndtri
+
+        del columns
+        with np.errstate(over="ignore"):
+            found: Floats = np.exp(table[:, 0] - table[:, 1] * ndtri(shares))
+        return found
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance given low <= value <= high.
+
+        x^n p(x) is a log-normal density with another mean of the logarithm, times a constant.
+        """
+        location, sd = table[:, 0], table[:, 1]
+        mass = cls.interval(table, low[:, None], high[:, None], columns)[:, 0]
+        a, b = ((cls.positions(end) - location) / sd for end in (low, high))
+        with np.errstate(invalid="ignore", over="ignore"):
+            whole, once, twice = (_log_mass(a - n * sd, b - n * sd) for n in range(3))
+            log_mean = location + 0.5 * sd**2 + once - whole
+            log_ratio = sd**2 + twice + whole - 2.0 * once  # of the mean square to the squared mean
+            mean = np.exp(log_mean)
+            variance = np.exp(2.0 * log_mean + np.log(np.expm1(np.maximum(log_ratio, _NARROW))))
+        own = ~(log_ratio > _NARROW) & (mass > 0.0)
+        if own.any():
+            centre = _exp(location[own])
+            peak = np.clip(centre, low[own], high[own])
+            with np.errstate(divide="ignore"):
+                left = -np.log1p((np.maximum(low[own], 0.0) - peak) / peak) / sd[own]
+            right = np.log1p((high[own] - peak) / peak) / sd[own]
+            start = np.where(peak == centre, 0.0, (np.log(peak) - location[own]) / sd[own])
+            apart, square = normal_integrals(
+                start, left, right, lambda t: np.expm1(sd[own][:, None] * t)
+            )
+            mean[own], variance[own] = peak * (1.0 + apart), peak**2 * square
+        return only_possible(mass, mean, variance)
+
     @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:
         """All positive numbers are possible."""
@@ -137,6 +202,17 @@ def _exp(logarithms: Floats) -> Floats:
     limits = np.finfo(np.float64)
     with np.errstate(over="ignore"):
         return np.clip(np.exp(logarithms), limits.tiny, limits.max)
+
+
+def _log_mass(low: Floats, high: Floats) -> Floats:
+    """Return the log probability that a standard normal number is between two numbers."""
+    from scipy.special import log_ndtr
+
+    low, high = np.where(low > 0.0, -high, low), np.where(low > 0.0, -low, high)
+    end = log_ndtr(high)
+    with np.errstate(divide="ignore"):
+        found: Floats = end + np.log1p(-np.exp(log_ndtr(low) - end))
+    return found
 
 
 def _shift(variance: Floats, bound: Floats, log_bound: Floats) -> Floats:

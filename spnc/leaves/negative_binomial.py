@@ -15,6 +15,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
+from spnc.leaves.count_moments import count_moments
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.numeric import NumericLeaf, scale_of, weighted_sums
 from spnc.leaves.poisson import log_powers, whole_numbers
@@ -192,6 +193,13 @@ class NegativeBinomial(NumericLeaf):
         known = np.floor(np.clip(values, 0.0, _LARGEST))
         found = betainc(known + 1.0, table[:, :1], 1.0 - table[:, 1:])
         return np.where(values < 0.0, 1.0, np.where(values > _LARGEST, 0.0, found))
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance given low <= value <= high."""
+        return count_moments(cls, table, low, high, columns, 1.0 / table[:, 1])
 
     @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:

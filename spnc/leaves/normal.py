@@ -8,6 +8,7 @@ Engines compute such leaves with compiled code.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -15,9 +16,11 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.numeric import NumericLeaf
+from spnc.leaves.quadrature import integrated_moments, reach
 
 _LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
 _LARGEST = np.finfo(np.float64).max
+_SUMS = 1e-14  # the relative error of a sum of squares, some times that of one rounding
 
 
 class Parabolas(NamedTuple):
@@ -87,6 +90,21 @@ class NormalLeaf(NumericLeaf):
         return found
 
     @classmethod
+    def slope(cls, table: Floats, values: Floats) -> Floats:
+        """Return the derivative of the log density by the value; zero where it is missing."""
+        mean, sd = table[:, :1], table[:, 1:]
+        with np.errstate(invalid="ignore"):  # outside the support
+            found: Floats = cls.log_slope - (cls.positions(values) - mean) / sd**2
+            found *= cls.position_slope(values)
+        np.copyto(found, 0.0, where=~np.isfinite(found))
+        return found
+
+    @staticmethod
+    @abstractmethod
+    def position_slope(values: Floats) -> Floats:
+        """Return the derivative of `positions`."""
+
+    @classmethod
     def features(cls, values: Floats, columns: LeafColumns) -> list[Floats]:
         """The distance from the column's mean position in standard deviations, and its square."""
         z = (cls.positions(values) - cls.origin(columns)[:, None]) / cls.unit(columns)[:, None]
@@ -116,6 +134,42 @@ class NormalLeaf(NumericLeaf):
         return found
 
     @classmethod
+    def coordinates(cls, table: Floats, columns: LeafColumns) -> Floats | None:
+        """The mean, in units from the column's mean position, and the log standard deviation."""
+        unit = cls.unit(columns)
+        mean = (table[:, 0] - cls.origin(columns)) / unit
+        return np.stack([mean, np.log(table[:, 1] / unit)], axis=1)
+
+    @classmethod
+    def from_coordinates(cls, coordinates: Floats, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the means and standard deviations, these not below the resolution's bound."""
+        del table
+        unit = cls.unit(columns)
+        mean = cls.origin(columns) + coordinates[:, 0] * unit
+        sd = np.maximum(np.exp(coordinates[:, 1]) * unit, cls.narrowest(mean, columns))
+        return np.stack([mean, sd], axis=1)
+
+    @staticmethod
+    @abstractmethod
+    def narrowest(mean: Floats, columns: LeafColumns) -> Floats:
+        """Return the least standard deviation of leaves with this mean."""
+
+    @classmethod
+    def gradient(cls, table: Floats, statistics: Floats, columns: LeafColumns) -> Floats:
+        """Return the derivatives by the mean and by the log standard deviation."""
+        unit = cls.unit(columns)
+        mean, sd = (table[:, 0] - cls.origin(columns)) / unit, table[:, 1] / unit
+        weight, first, second = statistics.T
+        squares = second - 2.0 * mean * first + mean**2 * weight
+        return np.stack([(first - mean * weight) / sd**2, squares / sd**2 - weight], axis=1)
+
+    @classmethod
+    def information(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """Return one divided by the variance, in units, and 2."""
+        precision = (cls.unit(columns) / table[:, 1]) ** 2
+        return np.stack([precision, np.full_like(precision, 2.0)], axis=1)
+
+    @classmethod
     def cdf(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return the probability of at most the value."""
         from scipy.special import ndtr
@@ -132,3 +186,41 @@ class NormalLeaf(NumericLeaf):
         del columns
         found: Floats = ndtr((table[:, :1] - cls.positions(values)) / table[:, 1:])
         return found
+
+
+def normal_density(z: Floats) -> Floats:
+    """Return the standard normal density."""
+    with np.errstate(over="ignore"):
+        found: Floats = np.exp(-0.5 * z * z - _LOG_ROOT)
+    return found
+
+
+def normal_integrals(
+    peak: Floats,
+    left: Floats,
+    right: Floats,
+    place: Callable[[Floats], Floats] | None = None,
+) -> tuple[Floats, Floats]:
+    """Return mean and variance of `place(t)`, by leaf, where peak + t is standard normal.
+
+    t is between -left and right. The density within these bounds is highest at `peak`. `place` is
+    the identity by default.
+    """
+
+    def log_ratio(t: Floats) -> Floats:
+        return -t * (peak[:, None] + 0.5 * t)
+
+    left = reach(log_ratio, left, np.ones_like(peak), -1.0)
+    right = reach(log_ratio, right, np.ones_like(peak), 1.0)
+    return integrated_moments(log_ratio, left, right, place=place)
+
+
+def variance_of(averages: Floats) -> Floats:
+    """Return the variance of positions, given the averages of positions and of their squares.
+
+    It is a difference: below `_SUMS` of the squares there are only rounding errors, with which the
+    width of a leaf would vary that has come to stand on a single value. They count as zero.
+    """
+    mean, squares = averages[:, 0], averages[:, 1]
+    found = squares - mean**2
+    return np.where(found > _SUMS * squares, found, 0.0)

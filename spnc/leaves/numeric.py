@@ -18,15 +18,19 @@ from dataclasses import fields
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind, Scale
 from spnc.leaves import Distribution
+from spnc.leaves.inverse_cdf import inverse_cdf
 from spnc.leaves.leaf_columns import LeafColumns
+from spnc.leaves.quadrature import numerical_moments
 
 # The height of a normal density times its standard deviation, 1/sqrt(2 pi): a normal density with
 # a standard deviation of this many resolutions has a height of one per resolution.
 NORMAL_HEIGHT = float(1.0 / np.sqrt(2.0 * np.pi))
+_DIFFERENCE = 6e-6  # relative: the cube root of the accuracy of doubles
 WIDTH_TOLERANCE = 1e-9  # how much narrower than allowed a leaf that was written down may be
 
 
@@ -146,6 +150,61 @@ class NumericLeaf(ABC):
             expected = cls.expected_log_density(table, cls.average(table, columns), columns)
         return float(alpha * expected.sum())
 
+    @classmethod
+    def slope(cls, table: Floats, values: Floats) -> Floats:
+        """Return the derivative of the log density by the value; zero where it is missing.
+
+        By differences, exact to some eight digits: a subclass provides a formula. Whole numbers
+        have no derivative, and leaves over counts only need not provide any.
+        """
+        leaf: Any = cls
+        step = _DIFFERENCE * np.maximum(np.abs(np.nan_to_num(values)), 1.0)
+        upper, lower = (leaf.log_density(table, values + move) for move in (step, -step))
+        with np.errstate(invalid="ignore"):
+            found: Floats = (upper - lower) / (2.0 * step)
+        return np.where(np.isfinite(found), found, 0.0)
+
+    # -- gradients -----------------------------------------------------------------------------
+
+    @classmethod
+    def coordinates(cls, table: Floats, columns: LeafColumns) -> Floats | None:
+        """Return the parameters in coordinates that have no bounds, `[leaf, coordinate]`.
+
+        Return None if there are no gradients; objectives that need them keep the parameters.
+        """
+        del table, columns
+        return None
+
+    @classmethod
+    def from_coordinates(cls, coordinates: Floats, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the table with these coordinates; what has none stays as it is in `table`.
+
+        No leaf becomes narrower than the resolution of its column.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def gradient(cls, table: Floats, statistics: Floats, columns: LeafColumns) -> Floats:
+        """Return the derivatives, by coordinate, of the summed log density of values.
+
+        `statistics` are those of the values under the parameters in `table`, and may be the
+        difference of two such sums.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def weight_of(cls, statistics: Floats) -> Floats:
+        """Return the weight of the values that statistics were summed over, by leaf."""
+        return statistics[:, 0]
+
+    @classmethod
+    def information(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the Fisher information of one value in each coordinate, `[leaf, coordinate]`.
+
+        Half of it, times the square of a small change, is the divergence that the change causes.
+        """
+        raise NotImplementedError
+
     # -- questions -----------------------------------------------------------------------------
 
     @classmethod
@@ -170,6 +229,75 @@ class NumericLeaf(ABC):
         upper = cls.above(table, before, columns) - cls.above(table, high, columns)
         found: Floats = np.where(below > 0.5, upper, lower)
         return np.where(low <= high, np.clip(found, 0.0, 1.0), 0.0)
+
+    @classmethod
+    def breaks(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """Return all values at which the density of a leaf may jump: the ends of the support."""
+        leaf: Any = cls
+        ends = np.concatenate(leaf.support(table, columns))
+        return np.unique(ends[np.isfinite(ends)])
+
+    @classmethod
+    def quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value whose cdf is at least the share, by bisection."""
+
+        def is_enough(values: Floats) -> NDArray[np.bool_]:
+            found: NDArray[np.bool_] = cls.cdf(table, values[:, None], columns)[:, 0] >= shares
+            return found
+
+        found = inverse_cdf(_as_kind(cls), is_enough, table, columns)
+        return cls.ends_or(found, shares <= 0.0, shares >= 1.0, table, columns)
+
+    @classmethod
+    def upper_quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value that is exceeded with a probability of at most the share.
+
+        This is the quantile of 1 - share without a loss of digits for small shares.
+        """
+
+        def is_enough(values: Floats) -> NDArray[np.bool_]:
+            found: NDArray[np.bool_] = cls.above(table, values[:, None], columns)[:, 0] <= shares
+            return found
+
+        found = inverse_cdf(_as_kind(cls), is_enough, table, columns)
+        return cls.ends_or(found, shares >= 1.0, shares <= 0.0, table, columns)
+
+    @classmethod
+    def ends_or(
+        cls,
+        values: Floats,
+        is_low: NDArray[np.bool_],
+        is_high: NDArray[np.bool_],
+        table: Floats,
+        columns: LeafColumns,
+    ) -> Floats:
+        """Return values within the support; its ends where `is_low` or `is_high`."""
+        low, high = _as_kind(cls).support(table, columns)
+        return np.where(is_low, low, np.where(is_high, high, np.clip(values, low, high)))
+
+    @classmethod
+    def mode_within(cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns) -> Floats:
+        """Return the value of highest density between low and high, `[leaf]` both.
+
+        A subclass whose density has several peaks provides its own.
+        """
+        return np.clip(_as_kind(cls).mode(table, columns), low, high)
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance given low <= value <= high, by numerical integration.
+
+        A subclass whose density has jumps, or tails so heavy that moments barely converge,
+        provides its own.
+        """
+        return numerical_moments(_as_kind(cls), table, low, high, columns)
+
+
+def _as_kind(cls: type[NumericLeaf]) -> type[Distribution]:
+    """Return the class of a leaf, which has all methods that its base class leaves out."""
+    return cast("type[Distribution]", cls)
 
 
 def _is_shared(values: Floats, columns: LeafColumns) -> bool:
@@ -238,6 +366,12 @@ def not_positive(**parameters: float) -> list[str]:
         for name, x in parameters.items()
         if not (np.isfinite(x) and x > 0.0)
     ]
+
+
+def only_possible(mass: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Return moments within intervals of probability `mass`: NaN where it is zero."""
+    possible = mass > 0.0
+    return np.where(possible, mean, np.nan), np.where(possible, variance, np.nan)
 
 
 def positive_mean(columns: LeafColumns) -> Floats:

@@ -16,7 +16,7 @@ from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
 from spnc.leaves.fixed import FixedLeaf
 from spnc.leaves.leaf_columns import LeafColumns
-from spnc.leaves.numeric import not_finite, not_positive, scale_of, too_narrow
+from spnc.leaves.numeric import not_finite, not_positive, only_possible, scale_of, too_narrow
 from spnc.registry import LEAVES
 
 
@@ -67,6 +67,11 @@ class Point(FixedLeaf):
         return found
 
     @staticmethod
+    def slope(table: Floats, values: Floats) -> Floats:
+        """Return zero: the density is constant wherever it does not jump."""
+        return np.zeros((len(table), values.shape[1]))
+
+    @staticmethod
     def sample(table: Floats, columns: LeafColumns, rng: np.random.Generator) -> Floats:
         """Return the value of each leaf: the box around it is what rounds to it."""
         del columns, rng
@@ -95,6 +100,16 @@ class Point(FixedLeaf):
         value, width = table[:, :1], table[:, 1:]
         within = np.clip((values - value) / width + 0.5, 0.0, 1.0)
         return np.where(columns.is_count[:, None], (values >= value).astype(np.float64), within)
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return centre and variance of what an interval leaves of the box, or of the value."""
+        mass = cls.interval(table, low[:, None], high[:, None], columns)[:, 0]
+        ends = cls.support(table, columns)
+        low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+        return only_possible(mass, low + 0.5 * (high - low), (high - low) ** 2 / 12.0)
 
     @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:

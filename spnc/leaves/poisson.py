@@ -9,6 +9,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
+from spnc.leaves.count_moments import count_moments
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.numeric import NumericLeaf, scale_of
 from spnc.registry import LEAVES
@@ -83,6 +84,32 @@ class Poisson(NumericLeaf):
         found: Floats = log_powers(table, averages)[:, 0] - table[:, 0]
         return found
 
+    @classmethod
+    def coordinates(cls, table: Floats, columns: LeafColumns) -> Floats | None:
+        """The logarithm of the rate."""
+        del columns
+        with np.errstate(divide="ignore"):
+            return np.log(table)
+
+    @classmethod
+    def from_coordinates(cls, coordinates: Floats, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the rates."""
+        del table, columns
+        return np.exp(coordinates)
+
+    @classmethod
+    def gradient(cls, table: Floats, statistics: Floats, columns: LeafColumns) -> Floats:
+        """Return the derivative by the logarithm of the rate."""
+        del columns
+        found: Floats = statistics[:, 1:] - table * statistics[:, :1]
+        return found
+
+    @classmethod
+    def information(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the rate."""
+        del columns
+        return table.copy()
+
     @staticmethod
     def sample(table: Floats, columns: LeafColumns, rng: np.random.Generator) -> Floats:
         """Draw a value from each leaf."""
@@ -124,6 +151,13 @@ class Poisson(NumericLeaf):
         del columns
         whole = np.floor(np.maximum(values, 0.0))
         return np.where(values < 0.0, 1.0, gammainc(whole + 1.0, table))
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance given low <= value <= high."""
+        return count_moments(cls, table, low, high, columns, 1.0)
 
     @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:

@@ -23,12 +23,14 @@ from spnc.leaves.numeric import (
     column_unit,
     not_finite,
     not_positive,
+    only_possible,
     resolution_of,
     scale_of,
     too_narrow,
     weighted_sums,
 )
 from spnc.leaves.special import gamma_shape
+from spnc.leaves.student_t_within import standard_moments
 from spnc.registry import LEAVES
 
 LEAST_DF, MOST_DF = 1.0, 1000.0  # from a Cauchy distribution to what no data tell from a Gaussian
@@ -89,6 +91,15 @@ class StudentT(NumericLeaf):
         np.copyto(found, 0.0, where=np.isnan(values))
         return found
 
+    @staticmethod
+    def slope(table: Floats, values: Floats) -> Floats:
+        """Return the derivative of the log density by the value; zero where it is missing."""
+        location, scale, df = table[:, :1], table[:, 1:2], table[:, 2:]
+        apart = (values - location) / scale
+        found: Floats = -(df + 1.0) * apart / (df + apart**2) / scale
+        np.copyto(found, 0.0, where=np.isnan(values))
+        return found
+
     @classmethod
     def statistics(
         cls, values: Floats, flows: Floats, table: Floats, columns: LeafColumns
@@ -116,6 +127,40 @@ class StudentT(NumericLeaf):
         """The features' averages over a normal distribution like the column, by quadrature."""
         values, weights = _pseudo_rows(columns)
         return cls.statistics(values, weights, table, columns)[:, 1:]
+
+    @classmethod
+    def coordinates(cls, table: Floats, columns: LeafColumns) -> Floats | None:
+        """The mean, in units from the column's mean, and the log scale; `df` has none."""
+        unit = column_unit(columns)
+        mean = (table[:, 0] - columns.mean) / unit
+        return np.stack([mean, np.log(table[:, 1] / unit)], axis=1)
+
+    @classmethod
+    def from_coordinates(cls, coordinates: Floats, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the means and scales, these not below the resolution's bound."""
+        unit = column_unit(columns)
+        mean = columns.mean + coordinates[:, 0] * unit
+        least = NORMAL_HEIGHT * resolution_of(columns)
+        scale = np.maximum(np.exp(coordinates[:, 1]) * unit, least)
+        return np.stack([mean, scale, table[:, 2]], axis=1)
+
+    @classmethod
+    def gradient(cls, table: Floats, statistics: Floats, columns: LeafColumns) -> Floats:
+        """Return the derivatives by the mean and by the log scale."""
+        unit = column_unit(columns)
+        mean, scale = (table[:, 0] - columns.mean) / unit, table[:, 1] / unit
+        weight, precision, first, second, _ = statistics.T
+        squares = second - 2.0 * mean * first + mean**2 * precision
+        return np.stack(
+            [(first - mean * precision) / scale**2, squares / scale**2 - weight], axis=1
+        )
+
+    @classmethod
+    def information(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """Return the information about the mean and about the log scale."""
+        df = table[:, 2]
+        mean = (df + 1.0) / (df + 3.0) * (column_unit(columns) / table[:, 1]) ** 2
+        return np.stack([mean, 2.0 * df / (df + 3.0)], axis=1)
 
     @staticmethod
     def best(averages: Floats, table: Floats, columns: LeafColumns) -> Floats:
@@ -189,6 +234,35 @@ class StudentT(NumericLeaf):
         del columns
         found: Floats = stdtr(table[:, 2:], (table[:, :1] - values) / table[:, 1:2])
         return found
+
+    @classmethod
+    def quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value whose cdf is at least the share."""
+        from scipy.special import stdtrit
+
+        del columns
+        found: Floats = table[:, 0] + table[:, 1] * stdtrit(table[:, 2], shares)
+        return found
+
+    @classmethod
+    def upper_quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the value that is exceeded with this probability."""
+        from scipy.special import stdtrit
+
+        del columns
+        found: Floats = table[:, 0] - table[:, 1] * stdtrit(table[:, 2], shares)
+        return found
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return mean and variance given low <= value <= high."""
+        location, scale = table[:, 0], table[:, 1]
+        mass = cls.interval(table, low[:, None], high[:, None], columns)[:, 0]
+        a, b = ((end - location) / scale for end in (low, high))
+        mean, variance = standard_moments(table[:, 2], a, b, mass)
+        return only_possible(mass, location + scale * mean, scale**2 * variance)
 
     @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:

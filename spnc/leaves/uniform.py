@@ -15,7 +15,7 @@ from spnc.common.arrays import Floats
 from spnc.data.columns import Column
 from spnc.leaves.fixed import FixedLeaf
 from spnc.leaves.leaf_columns import LeafColumns
-from spnc.leaves.numeric import not_finite, scale_of, too_narrow
+from spnc.leaves.numeric import not_finite, only_possible, scale_of, too_narrow
 from spnc.registry import LEAVES
 
 
@@ -63,6 +63,11 @@ class Uniform(FixedLeaf):
         return found
 
     @staticmethod
+    def slope(table: Floats, values: Floats) -> Floats:
+        """Return zero: the density is constant wherever it does not jump."""
+        return np.zeros((len(table), values.shape[1]))
+
+    @staticmethod
     def sample(table: Floats, columns: LeafColumns, rng: np.random.Generator) -> Floats:
         """Draw a value from each leaf."""
         del columns
@@ -93,6 +98,29 @@ class Uniform(FixedLeaf):
         del columns
         low, high = table[:, :1], table[:, 1:]
         return (np.clip(values, low, high) - low) / (high - low)
+
+    @classmethod
+    def quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the least value whose cdf is at least the share."""
+        del columns
+        found: Floats = table[:, 0] + shares * (table[:, 1] - table[:, 0])
+        return found
+
+    @classmethod
+    def upper_quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
+        """Return the value that is exceeded with this probability."""
+        del columns
+        found: Floats = table[:, 1] - shares * (table[:, 1] - table[:, 0])
+        return found
+
+    @classmethod
+    def moments_within(
+        cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns
+    ) -> tuple[Floats, Floats]:
+        """Return centre and variance of what an interval leaves between the bounds."""
+        mass = cls.interval(table, low[:, None], high[:, None], columns)[:, 0]
+        low, high = np.maximum(low, table[:, 0]), np.minimum(high, table[:, 1])
+        return only_possible(mass, low + 0.5 * (high - low), (high - low) ** 2 / 12.0)
 
     @staticmethod
     def support(table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:

@@ -52,6 +52,7 @@ class Registry(Generic[T]):
         self._builtin: dict[str, type[T]] = {}
         self._outside: dict[str, type[T]] = {}
         self._loaded = False
+        self._derived: dict[str, Callable[[type[T]], type[T] | None]] = {}
 
     def register(self, name: str) -> Callable[[type[T]], type[T]]:
         """Class decorator: make the class known under `name`."""
@@ -68,6 +69,23 @@ class Registry(Generic[T]):
             return cls
 
         return add
+
+    def derive(self, prefix: str, make: Callable[[type[T]], type[T] | None]) -> None:
+        """Find plug-ins whose name is `prefix` and the name of another, by making them from it.
+
+        `make` registers and returns the derived plug-in, or returns None if there is none.
+        """
+        self._derived[prefix] = make
+
+    def _derive(self, name: str) -> type[T] | None:
+        """The plug-in called `name` that is made from another one, or None."""
+        names = self._names()
+        for prefix, make in self._derived.items():
+            rest = name.removeprefix(prefix)
+            if rest != name and rest in names:
+                base = self.find(rest)
+                return None if base is None else make(base)
+        return None
 
     def _known(self, name: str, *, own: bool) -> type[T] | None:
         """What is registered under a name; for a plug-in from outside, ours are loaded first."""
@@ -97,7 +115,7 @@ class Registry(Generic[T]):
         found = self._load().get(name) or self._outside.get(name)
         offers = offers_of(self.group).get(name, [])
         if found is None and not offers:
-            return None
+            return self._derive(name)
         others = [o for o in offers if found is None or not o.provides(found)]
         suppliers = [*([supplier_of(found)] if found else []), *(o.supplier for o in others)]
         if len(suppliers) > 1:
@@ -157,7 +175,8 @@ class Registry(Generic[T]):
         return found
 
     def __contains__(self, name: str) -> bool:
-        return normal_name(name) in self._names()
+        name = normal_name(name)
+        return name in self._names() or self._derive(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._names()))
@@ -194,8 +213,9 @@ def plural(kind: str) -> str:
 LEARNERS: Registry[Any] = Registry("learner", "spnc.learners", "learner")
 RESIDUALS: Registry[Any] = Registry("residual strategy", "spnc.residuals", "strategy")
 OPTIMIZERS: Registry[Any] = Registry("optimizer", "spnc.training.optimizers", "method")
+OBJECTIVES: Registry[Any] = Registry("objective", "spnc.training.objectives", "kind")
 STOPS: Registry[Any] = Registry("stopping rule", "spnc.training.stops", "rule")
 BACKENDS: Registry[Any] = Registry("backend", "spnc.backends", "name")
 LEAVES: Registry[Any] = Registry("leaf distribution", "spnc.leaves", "distribution")
 FAMILIES: Registry[Any] = Registry("family", "spnc.search.auto.families", "family")
-ALL = (LEARNERS, RESIDUALS, OPTIMIZERS, STOPS, BACKENDS, LEAVES, FAMILIES)
+ALL = (LEARNERS, RESIDUALS, OPTIMIZERS, OBJECTIVES, STOPS, BACKENDS, LEAVES, FAMILIES)

@@ -11,6 +11,8 @@ from spnc.data.columns import Column, Scale
 from spnc.leaves import Distribution
 from spnc.leaves.finite import as_finite
 from spnc.leaves.leaf_columns import LeafColumns
+from spnc.leaves.numeric import as_numeric
+from spnc.leaves.restricted import RestrictedLeaf
 
 Leaf = type[Distribution]
 LEAVES = 4  # in a table
@@ -49,8 +51,9 @@ class LeafCase:
 
     def samples(self, count: int) -> Floats:
         """Draw values from the leaves of the table, `[leaf, value]`."""
-        drawn = [self.leaf.sample(self.table, self.columns, self.rng) for _ in range(count)]
-        return np.stack(drawn, axis=1)
+        own = np.repeat(np.arange(len(self.table)), count)
+        drawn = self.leaf.sample(self.table[own], self.columns.take(own), self.rng)
+        return drawn.reshape(len(self.table), count)
 
 
 def is_fixed(leaf: Leaf) -> bool:
@@ -98,6 +101,9 @@ def random_table(
 
     Leaves over numbers are fitted to values of the column with random weights.
     """
+    if issubclass(leaf, RestrictedLeaf):
+        whole = random_table(leaf.base, rng, column, columns, values)
+        return np.concatenate([whole, random_ends(leaf.base, rng, whole, columns)], axis=1)
     start = np.tile(np.asarray(leaf.default(column), dtype=np.float64), (LEAVES, 1))
     if is_fixed(leaf):
         codes = rng.integers(max(column.states, 1), size=(LEAVES, 1)).astype(np.float64)
@@ -112,6 +118,27 @@ def random_table(
         counts = leaf.statistics(own, weights, table, columns)
         table = leaf.estimate(counts, alpha, table, columns)
     return table
+
+
+def random_ends(
+    leaf: Leaf, rng: np.random.Generator, table: Floats, columns: LeafColumns
+) -> Floats:
+    """Return ends of an interval for each leaf over numbers, `[leaf, 2]`; some are infinite.
+
+    One leaf in four is restricted to a tail that has almost no probability.
+    """
+    numeric = as_numeric(leaf)
+    shares = np.sort(rng.uniform(0.01, 0.99, size=(2, len(table))), axis=0)
+    low, high = (leaf.quantile(table, part, columns) for part in shares)
+    far = numeric.upper_quantile(table, 10.0 ** -rng.uniform(3.0, 12.0, size=len(table)), columns)
+    tail = rng.random(len(table)) < 0.25
+    low = np.where(tail, far, np.where(rng.random(len(table)) < 0.25, -np.inf, low))
+    high = np.where(tail | (rng.random(len(table)) < 0.25), np.inf, high)
+    possible = numeric.interval(table, low[:, None], high[:, None], columns)[:, 0] > 0.0
+    end = np.minimum(high, leaf.support(table, columns)[1])
+    wide = (end - low >= columns.resolution) & (low < high)
+    low = np.where(possible & wide, low, -np.inf)
+    return np.stack([low, high], axis=1)
 
 
 def _is_positive(leaf: Leaf) -> bool:

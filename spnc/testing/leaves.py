@@ -13,6 +13,7 @@ from spnc.leaves.fitting import fit_table
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.numeric import as_numeric
 from spnc.testing.leaf_cases import LEAVES, Leaf, LeafCase, finite_column, is_fixed
+from spnc.testing.leaf_intervals import INTERVAL_PROMISES
 from spnc.testing.leaf_questions import QUESTION_PROMISES
 from spnc.testing.promises import Promise, expect, expect_close, hold
 
@@ -265,4 +266,5 @@ LEAF_PROMISES = (
     ),
     Promise(no_other_parameters_explain_the_counts_better, _FITTED),
     *QUESTION_PROMISES,
+    *INTERVAL_PROMISES,
 )
