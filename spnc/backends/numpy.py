@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from spnc.backends.passes import ByChild, downward, logs, upward
 from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
@@ -24,7 +25,7 @@ from spnc.common.column_sets import members
 from spnc.common.observer import Progress
 from spnc.data.dataset import Table
 from spnc.diagnostics import Diagnostic
-from spnc.program.program import Parameters, Program, Segment
+from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 from spnc.registry import BACKENDS, Options, option
 
@@ -58,25 +59,6 @@ class NumpyBackend(Options):
         return NumpyEngine(program, self.chunk_mb)
 
 
-@dataclass(frozen=True, eq=False)
-class _ByChild:
-    """A segment's edges sorted by child, so that flows can be summed per child by reduceat."""
-
-    parents: Ints  # parent of each edge, sorted by child
-    children: Ints  # child of each edge
-    slots: Ints  # position of each edge in the segment's own order
-    starts: Ints  # where each distinct child's edges start
-    targets: Ints  # the distinct children
-
-    @staticmethod
-    def of(segment: Segment) -> _ByChild:
-        order = np.argsort(segment.children, kind="stable")
-        nodes = np.arange(segment.first, segment.last)
-        parents = np.repeat(nodes, np.diff(segment.starts))[order]
-        targets, starts = np.unique(segment.children[order], return_index=True)
-        return _ByChild(parents, segment.children[order], order, starts, targets)
-
-
 class NumpyEngine:
     """A program opened on the NumPy backend."""
 
@@ -85,7 +67,7 @@ class NumpyEngine:
         widest = max((len(s.children) for s in program.segments), default=0)
         bytes_per_row = 8 * (2 * program.nodes + 4 * widest + len(program.columns))
         self.chunk_rows = max(1, int(chunk_mb * 1e6 / bytes_per_row))
-        self._by_child = [_ByChild.of(s) for s in program.segments]
+        self._by_child = [ByChild.of(s) for s in program.segments]
 
     def load(self, table: Table, *, once: bool = False) -> Table:
         """Return the table: this engine needs no layout."""
@@ -94,7 +76,7 @@ class NumpyEngine:
 
     def log_likelihood(self, parameters: Parameters, batch: Table) -> Floats:
         """Return log p(row) for every row; missing values are marginalised."""
-        log_weights = _log(parameters.weights)
+        log_weights = logs(parameters.weights)
         found = np.empty(batch.rows)
         for rows in self._chunks(batch.rows):
             columns = np.ascontiguousarray(batch.take(rows).values.T)
@@ -107,7 +89,7 @@ class NumpyEngine:
 
     def expected_counts(self, parameters: Parameters, batch: Table) -> Counts:
         """Return flows through sum edges and leaves, summed over weighted rows, and the score."""
-        log_weights = _log(parameters.weights)
+        log_weights = logs(parameters.weights)
         weights = np.zeros(self.program.slots)
         tables = [np.zeros((len(t), t.statistic_count)) for t in self.program.leaves]
         log_likelihoods = np.empty(batch.rows)
@@ -136,7 +118,7 @@ class NumpyEngine:
         self, parameters: Parameters, table: Table, nodes: Ints, *, with_flows: bool
     ) -> tuple[Floats, Floats]:
         """Return ratios and flows; without `with_flows`, the array of flows has no nodes."""
-        log_weights = _log(parameters.weights)
+        log_weights = logs(parameters.weights)
         log_reference = _log_reference(self.program, table)
         all_scopes = self.program.scopes()
         scopes = [members(all_scopes[n]) for n in nodes.tolist()]
@@ -163,40 +145,13 @@ class NumpyEngine:
         values = np.empty((self.program.nodes, columns.shape[1]))
         for leaf, table in zip(self.program.leaves, parameters.tables, strict=True):
             values[leaf.first : leaf.last] = leaf.kind.log_density(table, columns[leaf.variables])
-        for segment in self.program.segments:
-            gathered = values[segment.children]
-            starts = segment.starts[:-1]
-            if segment.is_sum:
-                gathered += log_weights[segment.slots, None]
-                result = _logsumexp(gathered, starts, np.diff(segment.starts))
-            else:
-                result = np.add.reduceat(gathered, starts, axis=0)
-            values[segment.first : segment.last] = result
-        return values
+        return upward(self.program, log_weights, values)
 
     def _backward(
         self, log_weights: Floats, values: Floats, row_weights: Floats, edge_counts: Floats
     ) -> Floats:
         """Return the flow of every node, `[node, row]`; add that of sum edges to `edge_counts`."""
-        flows = np.zeros_like(values)
-        root = self.program.root
-        flows[root] = np.where(values[root] > -np.inf, row_weights, 0.0)
-        pairs = zip(self.program.segments, self._by_child, strict=True)
-        for segment, by_child in reversed(list(pairs)):
-            edge_flows = flows[by_child.parents]
-            if segment.is_sum:
-                own = values[segment.first : segment.last]
-                # An impossible node has no flow, so any finite number can replace its -inf.
-                finite = np.where(own > -np.inf, own, 0.0)
-                share = values[by_child.children]
-                share += log_weights[segment.slots][by_child.slots, None]
-                share -= finite[by_child.parents - segment.first]
-                edge_flows *= np.exp(share, out=share)
-                edge_counts[segment.first_slot + by_child.slots] += edge_flows.sum(axis=1)
-            if len(by_child.targets) < len(by_child.children):  # some child is shared here
-                edge_flows = np.add.reduceat(edge_flows, by_child.starts, axis=0)
-            flows[by_child.targets] += edge_flows
-        return flows
+        return downward(self.program, self._by_child, log_weights, values, row_weights, edge_counts)
 
 
 def _log_reference(program: Program, table: Table) -> Floats:
@@ -204,17 +159,3 @@ def _log_reference(program: Program, table: Table) -> Floats:
     encoded = encode(ProgramIndex(program), table)
     tables = encoded.log_reference_tables
     return np.stack([logs[encoded.codes[column]] for column, logs in tables.items()])
-
-
-def _log(weights: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.log(weights)
-
-
-def _logsumexp(terms: Floats, starts: Ints, sizes: Ints) -> Floats:
-    """Return log Σ exp over consecutive rows of `terms`, which is overwritten."""
-    top = np.maximum.reduceat(terms, starts, axis=0)
-    shift = np.where(top > -np.inf, top, 0.0)
-    terms -= np.repeat(shift, sizes, axis=0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.add.reduceat(np.exp(terms, out=terms), starts, axis=0)) + shift

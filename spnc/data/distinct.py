@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,23 @@ def distinct_rows(
     inverse = np.empty(rows, dtype=np.intp)
     inverse[order] = np.cumsum(begins) - 1
     return order[begins], inverse
+
+
+@cache
+def _multipliers(columns: int) -> NDArray[np.uint64]:
+    """Return a fixed random odd number for each column."""
+    numbers = np.random.default_rng(0).integers(1 << 63, size=columns, dtype=np.uint64)
+    return numbers * np.uint64(2) + np.uint64(1)
+
+
+def row_hashes(cells: NDArray[Any], columns: NDArray[np.intp], width: int) -> NDArray[np.uint64]:
+    """Return a number for each row of `cells[place, row]`, equal for equal bits.
+
+    `columns` are those of the places, out of `width`: the numbers of several blocks can be added.
+    """
+    bits = cells.view(np.uint64) if cells.dtype.kind == "f" else cells.astype(np.uint64)
+    found: NDArray[np.uint64] = (bits * _multipliers(width)[columns, None]).sum(axis=0)
+    return found
 
 
 def ranked(cells: NDArray[Any]) -> NDArray[Any]:

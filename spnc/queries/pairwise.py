@@ -1,20 +1,18 @@
-"""The joint distribution of every two columns under a model, by marginal queries in batches."""
+"""The joint distribution of every two columns under a model, from one flow pass per state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spnc.backends import Engine
 from spnc.common.arrays import Floats, Ints
 from spnc.common.observer import Progress
 from spnc.data.dataset import PIECE_CELLS, Table
 from spnc.data.pairs import PairCounts
-from spnc.program.program import Parameters
-
-PIECE_ROWS = 1 << 14  # queries at once: less than a second even for large circuits
+from spnc.leaves.finite import as_finite
+from spnc.program.program import LeafTable, Parameters
 
 
 def pair_probabilities(
@@ -27,60 +25,60 @@ def pair_probabilities(
 
     With `columns`, only for these columns, in this order.
 
-    Queries are made only for states above 0, each alone and each two of different columns: for
-    binary columns one query per pair instead of four. Probabilities of a state 0 are differences,
-    with rounding errors relative to the minuend: much smaller ones are not exact in all digits, but
-    too small to matter for mutual information.
+    There is one row for each state, in which only that cell is known. The flow of a leaf over
+    another column is then p(the cell, and the leaf generates its column); times the leaf's
+    probability of a state, summed over the column's leaves, it is the joint probability.
     """
     every = engine.program.columns
-    asked_for = np.arange(len(every)) if columns is None else np.asarray(columns, dtype=np.int64)
-    sizes = np.array([every[i].states for i in asked_for.tolist()])
+    asked = np.arange(len(every)) if columns is None else np.asarray(columns, dtype=np.int64)
+    sizes = np.array([every[i].states for i in asked.tolist()])
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    zeros = offsets[:-1]
-    asked = np.setdiff1d(np.arange(offsets[-1]), zeros)
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    states = np.arange(offsets[-1]) - offsets[owners]
+    mixtures = [
+        mixture
+        for leaf, table in zip(engine.program.leaves, parameters.tables, strict=True)
+        if (mixture := _Mixture(leaf, table, asked, offsets)).nodes.size
+    ]
+    nodes = np.concatenate([mixture.nodes for mixture in mixtures])
     joint = np.zeros((offsets[-1], offsets[-1]))
-    owners = np.repeat(np.arange(len(sizes)), sizes - 1)
-    states = asked - offsets[owners]
-    done, total = 0, int(_seconds(owners).sum())
-    for first, second in _pairs(owners, len(every)):
-        values = np.full((len(first), len(every)), np.nan)
-        rows = np.arange(len(first))
-        values[rows, asked_for[owners[first]]] = states[first]
-        values[rows, asked_for[owners[second]]] = states[second]
-        found = engine.log_likelihood(parameters, engine.load(Table(values), once=True))
-        joint[asked[first], asked[second]] = joint[asked[second], asked[first]] = np.exp(found)
-        done += len(first)
+    step = max(1, PIECE_CELLS // max(len(nodes), len(every)))
+    for begin in range(0, len(states), step):
+        rows = np.arange(begin, min(begin + step, len(states)))
+        cells = np.full((len(rows), len(every)), np.nan)
+        cells[np.arange(len(rows)), asked[owners[rows]]] = states[rows]
+        table = Table(cells)
+        alone = np.exp(engine.log_likelihood(parameters, engine.load(table, once=True)))
+        _, flows = engine.node_values_and_flows(parameters, Table(cells, alone), nodes)
+        first = 0
+        for mixture in mixtures:
+            last = first + len(mixture.nodes)
+            mixture.add(flows[first:last], joint[:, begin : begin + len(rows)])
+            first = last
+        for i in np.unique(owners[rows]).tolist():
+            joint[offsets[i] : offsets[i + 1], rows[owners[rows] == i]] = 0.0
+        joint[rows, rows] = alone
         if progress is not None:
-            progress("pairs of states", done, total)
-    return PairCounts(offsets, _completed(joint, zeros))
+            progress("states", int(rows[-1]) + 1, len(states))
+    return PairCounts(offsets, (joint + joint.T) / 2)
 
 
-def _seconds(owners: Ints) -> Ints:
-    """Return how many queries start with each state: alone, and with states of later columns."""
-    return 1 + len(owners) - np.searchsorted(owners, owners, side="right")
+class _Mixture:
+    """The leaves of one table over the columns that are asked for, sorted by column."""
 
+    def __init__(self, leaf: LeafTable, table: Floats, asked: Ints, offsets: Ints) -> None:
+        place = np.full(int(max(asked.max(), leaf.variables.max())) + 1, -1)
+        place[asked] = np.arange(len(asked))
+        places = place[leaf.variables]
+        order = np.argsort(places, kind="stable")
+        order = order[places[order] >= 0]
+        self.nodes: Ints = leaf.first + order
+        self.chances = as_finite(leaf.kind).probabilities(table, leaf.states)[order]
+        self.begins = np.flatnonzero(np.diff(places[order], prepend=-1))
+        self.targets = offsets[places[order][self.begins]]
 
-def _pairs(owners: Ints, columns: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield the pairs of states to query, in pieces; a state with itself is a marginal.
-
-    Pairs with the same first state are consecutive, so that the rows of a piece are equal in most
-    of the circuit and an engine can share their values.
-    """
-    seconds = _seconds(owners)
-    ends = np.cumsum(seconds)
-    step = min(PIECE_ROWS, max(1, PIECE_CELLS // columns))
-    for begin in range(0, int(ends[-1]), step):
-        at = np.arange(begin, min(begin + step, int(ends[-1])))
-        first = np.searchsorted(ends, at, side="right")
-        left = ends[first] - at  # pairs left with this first state, this one included
-        yield first, np.where(left == seconds[first], first, len(owners) - left)
-
-
-def _completed(joint: Floats, zeros: Ints) -> Floats:
-    """Fill in the states 0, given all others and, on the diagonal, their marginals."""
-    alone = joint.diagonal().copy()
-    alone[zeros] = 1.0 - np.add.reduceat(alone, zeros)
-    joint[:, zeros] = alone[:, None] - np.add.reduceat(joint, zeros, axis=1)
-    joint[np.ix_(zeros, zeros)] = 0.0
-    joint[zeros, :] = alone - np.add.reduceat(joint, zeros, axis=0)
-    return np.maximum((joint + joint.T) / 2, 0.0)
+    def add(self, flows: Floats, joint: Floats) -> None:
+        """Add to joint[state, row] the flows of these leaves, times their probabilities."""
+        for state in range(self.chances.shape[1]):
+            shares = self.chances[:, state, None] * flows
+            joint[self.targets + state] += np.add.reduceat(shares, self.begins, axis=0)

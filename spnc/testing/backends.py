@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
-from spnc.backends import Backend, Engine
+from spnc.backends import Backend
 from spnc.common.arrays import Floats
-from spnc.data.columns import Column
 from spnc.data.dataset import Table
-from spnc.graph.nodes import Builder, Graph, find_root
-from spnc.leaves.bernoulli import Bernoulli
+from spnc.graph.nodes import Graph, find_root
 from spnc.program.lift import lift
 from spnc.program.lower import lower, lower_with_numbers
-from spnc.program.program import Parameters, Program
-from spnc.program.score import Score
+from spnc.testing.backend_rows import (
+    OpenEngine,
+    a_single_leaf_is_a_circuit,
+    a_table_without_rows_has_no_counts,
+    impossible_rows_are_counted_and_carry_no_flow,
+    log_likelihood,
+    opened,
+    rows_do_not_depend_on_how_many_there_are,
+    wide_rows_do_not_underflow,
+)
 from spnc.testing.circuits import (
     all_states,
     count_induced_trees,
@@ -24,14 +30,12 @@ from spnc.testing.circuits import (
     leaf_probability,
     probability,
     random_circuit,
-    random_columns,
     random_rows,
 )
 from spnc.testing.promises import FEW, Promise, expect, expect_close, hold
 
-OpenEngine = Callable[[Program], Engine]
 _NODE_SEEDS = 10  # of circuits whose every node is computed in plain Python
-_WIDE_SEEDS = 15  # of circuits with 3,000 leaves
+_WIDE_SEEDS = 10  # of circuits with 4,000 leaves
 _MIXED = 0.5  # share of numeric columns in half of the circuits
 _MOST_TREES = 1_000  # induced trees that a circuit may have to be enumerated
 
@@ -44,16 +48,6 @@ def check_backend(backend: Backend, *, seeds: int | None = None) -> None:
     trouble = backend.why_not()
     expect(trouble is None, f"the backend cannot run here: {trouble.message if trouble else ''}")
     hold(BACKEND_PROMISES, backend.open, f"backend `{backend.plugin_name}`", seeds)
-
-
-def _opened(open_engine: OpenEngine, graph: Graph) -> tuple[Engine, Parameters]:
-    program, parameters = lower(graph)
-    return open_engine(program), parameters
-
-
-def _log_likelihood(open_engine: OpenEngine, graph: Graph, rows: Floats) -> Floats:
-    engine, parameters = _opened(open_engine, graph)
-    return engine.log_likelihood(parameters, engine.load(Table(rows)))
 
 
 def _enumerable(seed: int, **options: Any) -> Graph:
@@ -70,14 +64,14 @@ def probabilities_of_all_states_sum_to_one(open_engine: OpenEngine, seed: int) -
     rng = np.random.default_rng(seed)
     variables, extremes = int(rng.integers(1, 8)), bool(rng.integers(2))
     graph = random_circuit(seed, variables=variables, extremes=extremes)
-    found = _log_likelihood(open_engine, graph, all_states(graph.graph["columns"]))
+    found = log_likelihood(open_engine, graph, all_states(graph.graph["columns"]))
     expect_close(np.exp(found).sum(), 1.0, "the sum over all rows", rel=0.0, abs=1e-10)
 
 
 def a_circuit_over_twelve_variables_sums_to_one(open_engine: OpenEngine, seed: int) -> None:
     """A circuit of some size is a distribution too."""
     graph = random_circuit(seed, variables=12, depth=6, binary_only=True)
-    found = _log_likelihood(open_engine, graph, all_states(graph.graph["columns"]))
+    found = log_likelihood(open_engine, graph, all_states(graph.graph["columns"]))
     expect(len(found) == 4096, f"{len(found)} values for 4096 rows")
     expect_close(np.exp(found).sum(), 1.0, "the sum over all rows", rel=0.0, abs=1e-10)
 
@@ -90,7 +84,7 @@ def log_likelihoods_equal_a_plain_recursion(open_engine: OpenEngine, seed: int) 
     graph = random_circuit(seed, variables=6, depth=5, extremes=extremes, numeric=numeric)
     rows = random_rows(seed, graph.graph["columns"], 20, missing)
     wanted = np.array([probability(graph, row) for row in rows])
-    found = np.exp(_log_likelihood(open_engine, graph, rows))
+    found = np.exp(log_likelihood(open_engine, graph, rows))
     expect_close(found, wanted, "the probabilities", rel=1e-9)
 
 
@@ -108,7 +102,7 @@ def the_value_is_the_mixture_of_all_induced_trees(open_engine: OpenEngine, seed:
         )
         for row in rows
     ]
-    found = np.exp(_log_likelihood(open_engine, graph, rows))
+    found = np.exp(log_likelihood(open_engine, graph, rows))
     expect_close(found, wanted, "the probabilities", rel=1e-9)
 
 
@@ -119,12 +113,12 @@ def a_marginal_equals_summing_out(open_engine: OpenEngine, seed: int) -> None:
     columns = graph.graph["columns"]
     hidden = rng.permutation(5)[: rng.integers(1, 6)].tolist()
     states = all_states(columns)
-    joint = np.exp(_log_likelihood(open_engine, graph, states))
+    joint = np.exp(log_likelihood(open_engine, graph, states))
     query = states[rng.integers(len(states))].copy()
     shown = [i for i in range(5) if i not in hidden]
     agrees = (states[:, shown] == query[shown]).all(axis=1)
     query[hidden] = np.nan
-    found = np.exp(_log_likelihood(open_engine, graph, query[None, :]))[0]
+    found = np.exp(log_likelihood(open_engine, graph, query[None, :]))[0]
     expect_close(found, joint[agrees].sum(), "the marginal", rel=1e-9)
 
 
@@ -228,75 +222,24 @@ def flows_through_leaves_add_up_to_their_counts(open_engine: OpenEngine, seed: i
         expect_close(own, wanted, "the statistics of leaves", rel=1e-9, abs=1e-9)
 
 
-def a_table_without_rows_has_no_counts(open_engine: OpenEngine, seed: int) -> None:
-    """No rows are no special case."""
-    circuit = random_circuit(seed, numeric=_MIXED * (seed % 2))
-    engine, parameters = _opened(open_engine, circuit)
-    batch = engine.load(Table(np.empty((0, 5))))
-    shape = engine.log_likelihood(parameters, batch).shape
-    expect(shape == (0,), f"the log-likelihoods of no rows have the shape {shape}")
-    expect(engine.score(parameters, batch) == Score(), "the score of no rows is not empty")
-    counts = engine.expected_counts(parameters, batch)
-    expect(counts.score == Score(), "the score of no rows is not empty")
-    expect_close(counts.weights, np.zeros_like(parameters.weights), "the counts", rel=0, abs=0)
-    for found, leaf in zip(counts.tables, engine.program.leaves, strict=True):
-        expect_close(found, np.zeros((len(leaf), leaf.statistic_count)), "the counts", rel=0, abs=0)
-
-
 def a_repeated_row_counts_like_a_weight(open_engine: OpenEngine, seed: int) -> None:
     """Equal rows may be computed once, with a weight."""
     graph = random_circuit(seed, numeric=_MIXED * (seed % 2))
     rows = random_rows(seed, graph.graph["columns"], 10, 0.1)
     repeated = Table(np.repeat(rows, 3, axis=0))
-    engine, parameters = _opened(open_engine, graph)
+    engine, parameters = opened(open_engine, graph)
     one = engine.expected_counts(parameters, engine.load(repeated))
     two = engine.expected_counts(parameters, engine.load(repeated.distinct()))
     expect_close(two.weights, one.weights, "the counts of weights", rel=1e-9)
     expect_close(two.score.total, one.score.total, "the summed log-likelihood")
 
 
-def impossible_rows_are_counted_and_carry_no_flow(open_engine: OpenEngine, seed: int) -> None:
-    """A row of probability zero has -inf, and adds to no count."""
-    share = float(np.random.default_rng(seed).uniform(0.1, 0.9))
-    builder = Builder([Column("x")])
-    ones = [builder.leaf(0, Bernoulli(1.0)) for _ in range(2)]
-    builder.graph.graph["root"] = builder.sum(ones, [share, 1.0 - share])
-    engine, parameters = _opened(open_engine, builder.graph)
-    batch = engine.load(Table(np.array([[1.0], [0.0], [1.0]])))
-    counts = engine.expected_counts(parameters, batch)
-    score = counts.score
-    expect((score.impossible, score.possible) == (1, 2), f"1 of 3 rows is impossible: {score}")
-    expect_close(score.average, 0.0, "the average of the possible rows")
-    expect_close(counts.weights.sum(), 2.0, "the flow of the possible rows")
-    lowest = engine.log_likelihood(parameters, batch)[1]
-    expect(lowest == -np.inf, f"an impossible row has {lowest}")
-
-
-def wide_rows_do_not_underflow(open_engine: OpenEngine, seed: int) -> None:
-    """1,500 columns: the probability itself is far below the smallest double."""
-    width, shares = 1500, (0.3, 0.7)
-    rng = np.random.default_rng(seed)
-    columns = random_columns(rng, width, binary_only=True)
-    builder = Builder(columns)
-    p = rng.random((2, width))
-    parts = [
-        builder.product([builder.leaf(v, Bernoulli(float(p[k, v]))) for v in range(width)])
-        for k in range(2)
-    ]
-    builder.sum(parts, list(shares))
-    rows = random_rows(seed, columns, 3, 0.1)
-    terms = np.where(rows[None] == 1, np.log(p[:, None]), np.log1p(-p[:, None]))
-    terms = np.where(np.isnan(rows)[None], 0.0, terms).sum(axis=2)
-    wanted = np.logaddexp(np.log(shares[0]) + terms[0], np.log(shares[1]) + terms[1])
-    found = _log_likelihood(open_engine, builder.graph, rows)
-    expect_close(found, wanted, "the log-likelihoods", rel=1e-9)
-    expect((found < -500).all(), f"the rows are not improbable enough: {found}")
-
-
 BACKEND_PROMISES = (
     Promise(probabilities_of_all_states_sum_to_one),
     Promise(a_circuit_over_twelve_variables_sums_to_one, FEW),
     Promise(log_likelihoods_equal_a_plain_recursion),
+    Promise(rows_do_not_depend_on_how_many_there_are),
+    Promise(a_single_leaf_is_a_circuit, FEW),
     Promise(the_value_is_the_mixture_of_all_induced_trees),
     Promise(a_marginal_equals_summing_out),
     Promise(expected_counts_are_posterior_counts_of_induced_trees),

@@ -32,8 +32,8 @@ class NumbaBackend(Options):
         min=1,
     )
     plan_rows: int = option(
-        1_500,
-        "least rows for which a table read once is planned; tables for training: 2% of that",
+        30,
+        "least rows of a table for which many passes over it are planned, as in training",
         min=0,
     )
 

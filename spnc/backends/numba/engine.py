@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spnc.backends.numba.executor import LayoutExecutor
-from spnc.backends.numba.layout_builder import make_layout
+from spnc.backends.numba.direct import DirectPass
+from spnc.backends.numba.direct_rows import DirectRows
 from spnc.backends.numba.log_domain import FlowTotals, LogDomain
 from spnc.backends.numba.node_values import node_values
 from spnc.backends.planning.encoding import EncodedTable, encode
@@ -18,21 +20,33 @@ from spnc.data.dataset import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 
-# Passes over a table that share the cost of planning it for training: an assumption, not measured.
-TRAINING_PASSES = 50
+if TYPE_CHECKING:
+    from spnc.backends.numba.executor import LayoutExecutor
 
 
 @dataclass(eq=False)
 class Batch:
-    """Rows loaded for an engine, in shuffled order: as codes and, if there are many, a layout."""
+    """Rows loaded for an engine: for many passes, as codes in shuffled order and a layout.
 
-    encoded: EncodedTable
-    executor: LayoutExecutor | None  # None: every row is computed in the log domain
+    Without a layout, log-likelihoods come from a direct pass, and flows from the log domain.
+    """
+
+    index: ProgramIndex
+    table: Table
+    executor: LayoutExecutor | None
+    direct: DirectRows | None  # None: there is a layout
 
     @property
     def rows(self) -> int:
         """The number of rows."""
-        return self.encoded.rows
+        return self.table.rows
+
+    @cached_property
+    def encoded(self) -> EncodedTable:
+        """The rows as codes, in shuffled order."""
+        if self.executor is not None:
+            return self.executor.layout.encoded
+        return encode(self.index, self.table).shuffled()
 
 
 class CpuEngine:
@@ -46,38 +60,62 @@ class CpuEngine:
         self.log_domain = LogDomain(self.index, self.team)
 
     def load(self, table: Table, *, once: bool = False) -> Batch:
-        """Encode and shuffle the rows; plan them if there are enough for planning to pay off.
+        """Plan the rows if they are for many passes, and enough for planning to pay off.
 
-        Planning costs about as much as evaluating 1,500 rows one by one, whatever the circuit.
+        Planning costs more than a single pass, whatever the circuit and the number of rows.
         """
-        encoded = encode(self.index, table).shuffled()
-        executor = None
-        enough = self.plan_rows if once else self.plan_rows / TRAINING_PASSES
-        # Projections, and with them the codes of a column, are numbered by 16 bits.
-        if table.rows >= max(1, enough) and encoded.codes.dtype == np.uint16:
-            executor = LayoutExecutor(make_layout(encoded), self.team)
-        return Batch(encoded, executor)
+        if not once and table.rows >= max(1, self.plan_rows):
+            # Planning is a large part of the backend, which single passes do without.
+            from spnc.backends.numba.executor import LayoutExecutor
+            from spnc.backends.numba.layout_builder import make_layout
+
+            encoded = encode(self.index, table).shuffled()
+            # Projections, and with them the codes of a column, are numbered by 16 bits.
+            if encoded.codes.dtype == np.uint16:
+                executor = LayoutExecutor(make_layout(encoded), self.team)
+                return Batch(self.index, table, executor, None)
+        return Batch(self.index, table, None, self.direct.load(table))
+
+    @cached_property
+    def direct(self) -> DirectPass:
+        """The program, ready for rows that are seen once."""
+        return DirectPass(self.index, self.team)
 
     def log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
         """Return log p(row) for every loaded row; missing values are marginalised."""
+        if batch.direct is not None:
+            return self._direct(parameters, batch.table, batch.direct)
         found = np.empty(batch.rows)
-        found[batch.encoded.order] = self._log_likelihood(parameters, batch)
+        found[batch.encoded.order] = self._planned(parameters, batch)
         return found
 
-    def _log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
-        """Return the log-likelihoods in the batch's own order."""
-        found = np.full(batch.rows, np.nan)
+    def _direct(self, parameters: Parameters, table: Table, rows: DirectRows) -> Floats:
+        """Return the log-likelihoods from a single pass."""
+        found = self.direct.log_likelihood(parameters, rows)
+        left = np.flatnonzero(np.isnan(found))
+        if len(left):
+            own = found[left]
+            self.log_domain.finish(parameters, encode(self.index, table.take(left)), own)
+            found[left] = own
+        return found
+
+    def _planned(self, parameters: Parameters, batch: Batch) -> Floats:
+        """Return the log-likelihoods in the layout's own order."""
         executor = batch.executor
-        if executor is not None:
-            with executor.one_blas_thread():
-                executor.start(parameters)
-                executor.log_likelihoods(found)
+        assert executor is not None
+        found = np.full(batch.rows, np.nan)
+        with executor.one_blas_thread():
+            executor.start(parameters)
+            executor.log_likelihoods(found)
         self.log_domain.finish(parameters, batch.encoded, found)
         return found
 
     def score(self, parameters: Parameters, batch: Batch) -> Score:
         """Return how well the loaded rows are explained."""
-        return Score.of(self._log_likelihood(parameters, batch), batch.encoded.weights)
+        if batch.direct is not None:
+            found = self._direct(parameters, batch.table, batch.direct)
+            return Score.of(found, batch.table.weights)
+        return Score.of(self._planned(parameters, batch), batch.encoded.weights)
 
     def expected_counts(self, parameters: Parameters, batch: Batch) -> Counts:
         """Return flows through sum edges and leaves, summed over weighted rows, and the score."""

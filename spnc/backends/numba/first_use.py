@@ -1,4 +1,7 @@
-"""Compile every kernel by using it once, on a circuit just large enough to need them all."""
+"""Compile every kernel of training and evaluation by using it once, on a small circuit.
+
+Those that draw rows are compiled when a row is first drawn.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,12 @@ from numba.core import event
 
 from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.numba.kernels import LOW, add_by_code
-from spnc.backends.numba.normal_kernels import normal_ratios, normal_sums, raise_to_largest
+from spnc.backends.numba.normal_kernels import (
+    normal_largest,
+    normal_ratios,
+    normal_sums,
+    raise_to_largest,
+)
 from spnc.backends.planning.compiling import CompileCounter
 from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.projections import pack
@@ -49,6 +57,8 @@ def _use(states: int) -> None:
         batch = engine.load(table)
         engine.log_likelihood(parameters, batch)
         engine.expected_counts(parameters, batch)
+        engine.log_likelihood(parameters, engine.load(table, once=True))
+        engine.log_likelihood(parameters, engine.load(Table(values[:1]), once=True))
         if batch.executor is not None:
             batch.executor.cell_flags |= LOW
             batch.executor.cells_upper_bound()
@@ -63,6 +73,8 @@ def _use_numbers() -> None:
     codes, cell, leaf = np.zeros((1, 1), dtype=np.uint16), np.zeros(1), np.zeros((1, 1))
     add_by_code(0, 1, codes, np.zeros(1, dtype=np.int64), cell, np.zeros(1))
     normal_ratios(cell, 0.0, codes[0], cell, Parabolas.of(np.ones((1, 2))), leaf)
+    normal_ratios(cell, 0.0, np.arange(1), cell, Parabolas.of(np.ones((1, 2))), leaf)
+    normal_largest(cell, 0.0, Parabolas.of(np.ones((1, 2))), cell)
     normal_sums(cell, 0.0, 1.0, leaf, np.empty((1, 3)))
     raise_to_largest(leaf, cell)
 

@@ -99,8 +99,9 @@ def node_values(
     encoded = encode(index, table)
     values = np.empty((len(nodes), table.rows))
     flows = np.empty((len(nodes) if with_flows else 0, table.rows))
+    alike = _same_scope(index, nodes)
     for piece in encoded.pieces(np.arange(table.rows)):
-        own = _piece_values(encoded, piece, parameters, nodes, team, with_flows)
+        own = _piece_values(encoded, piece, parameters, nodes, alike, team, with_flows)
         values[:, piece.rows], flows[:, piece.rows] = own
     return values, flows
 
@@ -110,6 +111,7 @@ def _piece_values(
     piece: Piece,
     parameters: Parameters,
     nodes: Ints,
+    alike: dict[tuple[int, ...], list[int]],
     team: ThreadTeam,
     with_flows: bool,
 ) -> tuple[Floats, Floats]:
@@ -135,8 +137,16 @@ def _piece_values(
         )  # fmt: skip
 
     team.run(even_bounds(rows, team.threads), work)
-    _rescale(values, encoded, piece, nodes, largest)
+    _rescale(values, encoded, piece, alike, largest)
     return values, flows
+
+
+def _same_scope(index: ProgramIndex, nodes: Ints) -> dict[tuple[int, ...], list[int]]:
+    """Return the places of nodes by their columns; many leaves are over the same one."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for place, below in enumerate(index.node_columns(nodes)):
+        found.setdefault(tuple(below.tolist()), []).append(place)
+    return found
 
 
 def _largest(leaves: LeafList, parameters: Parameters) -> dict[int, Floats]:
@@ -152,7 +162,11 @@ def _largest(leaves: LeafList, parameters: Parameters) -> dict[int, Floats]:
 
 
 def _rescale(
-    values: Floats, encoded: EncodedTable, piece: Piece, nodes: Ints, largest: dict[int, Floats]
+    values: Floats,
+    encoded: EncodedTable,
+    piece: Piece,
+    alike: dict[tuple[int, ...], list[int]],
+    largest: dict[int, Floats],
 ) -> None:
     """Turn ratios to the largest densities of numeric columns into ratios to the reference."""
     if not largest:
@@ -162,9 +176,8 @@ def _rescale(
         histogram = encoded.histograms[column]
         assert histogram is not None
         logs[column] = own[:-1] - histogram.log_density(encoded.cells(column, piece.rows))
-    columns = encoded.index.node_columns(nodes)
-    for value, below in zip(values, columns, strict=True):
-        shift = [logs[column] for column in below.tolist() if column in logs]
+    for columns, places in alike.items():
+        shift = [logs[column] for column in columns if column in logs]
         if shift:
             with np.errstate(over="ignore", invalid="ignore"):
-                value *= np.exp(np.sum(shift, axis=0))
+                values[places] *= np.exp(np.sum(shift, axis=0))

@@ -64,6 +64,22 @@ def normal_ratios(positions, log_slope, codes, log_reference, parabolas, ratios)
 
 
 @kernel
+def normal_largest(positions, log_slope, parabolas, largest):
+    """Write the largest log density of any leaf by row; 0 where the value is missing."""
+    size = len(positions)
+    for k in range(size):
+        position, top = positions[k], -np.inf
+        if np.isnan(position):
+            largest[k] = 0.0
+            continue
+        for i in range(len(parabolas.centre)):
+            distance = parabolas.rate[i] * (position - parabolas.centre[i])
+            top = max(top, parabolas.height[i] - 0.5 * distance * distance)
+        slope = log_slope * position if position > -np.inf else 0.0
+        largest[k] = slope + top
+
+
+@kernel
 def normal_sums(positions, origin, unit, flows, sums):
     """Write the sums of flows, and of flows times the first and second power of the position.
 

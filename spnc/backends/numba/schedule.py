@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from spnc.common.arrays import Ints
 
@@ -102,6 +100,9 @@ def _tallest(
 
 def _components(chosen: NDArray[np.bool_], parents: Ints, children: Ints) -> Ints:
     """Return the connected component of every chosen node, by number."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     inside = chosen[parents] & chosen[children]
     pairs = (np.ones(int(inside.sum()), dtype=np.int8), (parents[inside], children[inside]))
     graph = coo_array(pairs, shape=(len(chosen), len(chosen)))

@@ -20,7 +20,8 @@ CLOSE = 1e-13  # how far the two logarithms may differ: relative if they are abo
 
 
 @inlined
-def _multiply_upper_bound(own, table, lookup):
+def multiply_upper_bound(own, table, lookup):
+    """Multiply upper bounds in place, factors read through a map."""
     for k in range(len(own)):
         factor = table[lookup[k]]
         both = max(own[k] * factor, FLOOR)
@@ -28,7 +29,8 @@ def _multiply_upper_bound(own, table, lookup):
 
 
 @inlined
-def _add_upper_bound(own, weight, other):
+def add_upper_bound(own, weight, other):
+    """Add weighted upper bounds in place."""
     for k in range(len(own)):
         own[k] += max(weight * other[k], FLOOR) if other[k] > 0.0 else 0.0
 
@@ -44,7 +46,7 @@ def _dense_upper_bound(dense, block, matrices, places, size, step, first, values
             weight = matrices[0, dense.weights[block] + i * fan + j]
             child = places[dense.children[start + j]]
             if weight > 0.0:
-                _add_upper_bound(own, weight, values[child : child + size])
+                add_upper_bound(own, weight, values[child : child + size])
 
 
 @kernel
@@ -61,13 +63,13 @@ def cells_upper_bound(first, last, cells, dense, weights, matrices, maps, alive,
             own[:] = 1.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 lookup = maps[links.maps[e] : links.maps[e] + size]
-                _multiply_upper_bound(own, values[offsets[links.nodes[e]] :], lookup)
+                multiply_upper_bound(own, values[offsets[links.nodes[e]] :], lookup)
         elif kind == SUM:
             own[:] = 0.0
             for e in range(links.starts[i], links.starts[i + 1]):
                 weight, child = weights[links.slots[e]], offsets[links.nodes[e]]
                 if weight > 0.0:
-                    _add_upper_bound(own, weight, values[child : child + size])
+                    add_upper_bound(own, weight, values[child : child + size])
         elif dense is not None:
             _dense_upper_bound(
                 dense, dense.block_of[i], matrices, offsets, size, size, offsets[i], values
@@ -102,16 +104,16 @@ def rows_upper_bound(
             if kind == PRODUCT:
                 own[:] = 1.0
                 for e in range(links.starts[i], links.starts[i + 1]):
-                    _multiply_upper_bound(own, values[places[links.nodes[e]] :], identity)
+                    multiply_upper_bound(own, values[places[links.nodes[e]] :], identity)
                 for e in range(cells.starts[i], cells.starts[i + 1]):
                     lookup = maps[cells.maps[e] + row : cells.maps[e] + row + size]
-                    _multiply_upper_bound(own, cell_values[offsets[cells.nodes[e]] :], lookup)
+                    multiply_upper_bound(own, cell_values[offsets[cells.nodes[e]] :], lookup)
             elif kind == SUM:
                 own[:] = 0.0
                 for e in range(links.starts[i], links.starts[i + 1]):
                     weight, child = weights[links.slots[e]], places[links.nodes[e]]
                     if weight > 0.0:
-                        _add_upper_bound(own, weight, values[child : child + size])
+                        add_upper_bound(own, weight, values[child : child + size])
             elif dense is not None:
                 _dense_upper_bound(
                     dense, dense.block_of[i], matrices, places, size, width, places[i], values

@@ -48,8 +48,8 @@ class LeafList:
                 self.count += width * len(group.nodes)
                 self.groups.append((group, book, slice(start, self.count)))
 
-    def _with_probabilities(self, parameters: Parameters) -> Floats:
-        """Return a list with the probabilities of finite leaves; 1 for missing values."""
+    def probabilities(self, parameters: Parameters) -> Floats:
+        """Return the list with the probabilities of finite leaves, and 1 for everything else."""
         flat = np.ones(self.count)
         for number, leaf, kind, entries in self.tables:
             own = flat[entries].reshape(len(leaf), -1)
@@ -58,7 +58,7 @@ class LeafList:
 
     def logs(self, parameters: Parameters) -> Floats:
         """Return the log density of every entry."""
-        flat = self._with_probabilities(parameters)
+        flat = self.probabilities(parameters)
         with np.errstate(divide="ignore"):
             np.log(flat, out=flat)
         for group, book, entries in self.groups:
@@ -72,7 +72,7 @@ class LeafList:
 
         Their densities are divided by those in `log_reference`, by column and code.
         """
-        flat = self._with_probabilities(parameters)
+        flat = self.probabilities(parameters)
         for group, book, entries in self.groups:
             reference = log_reference[group.column]
             own, table = flat[entries].reshape(len(group.nodes), -1), group.parameters(parameters)
