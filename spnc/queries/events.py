@@ -21,6 +21,10 @@ Box = Mapping[int, ValueSet]
 EVERYTHING: Box = {}
 
 
+class ImpossibleError(Exception):
+    """There is no row to condition on: the event has probability zero."""
+
+
 class TooManyBoxesError(Exception):
     """An event is a union of more boxes than are computed."""
 

@@ -88,15 +88,22 @@ def test_pieces_change_nothing_and_tell_how_far_they_are(
     model.backend = BACKENDS[backend]()
     whole = pair_probabilities(model.engine, model.parameters)
     told: list[tuple[int, int | None]] = []
-    monkeypatch.setattr(pairwise, "PIECE_ROWS", 7)
+    leaves = model.program.leaves[-1].last
+    monkeypatch.setattr(pairwise, "PIECE_CELLS", 5 * leaves)
     pieces = pair_probabilities(
         model.engine, model.parameters, lambda _, done, total: told.append((done, total))
     )
     np.testing.assert_allclose(pieces.counts, whole.counts, atol=1e-15)
-    states = [column.states - 1 for column in model.columns]
-    asked = sum(states) + (sum(states) ** 2 - sum(s * s for s in states)) // 2
-    assert told[0] == (7, asked)
-    assert told[-1] == (asked, asked)
+    states = sum(column.states for column in model.columns)
+    assert told == [(min(done, states), states) for done in range(5, states + 5, 5)]
+
+
+@given(seed=st.integers(0, 10_000))
+def test_small_probabilities_are_exact_in_all_digits(seed: int) -> None:
+    model, rows = some_model(seed)
+    found = pair_probabilities(model.engine, model.parameters).counts
+    expected = pair_counts(model.columns, rows).counts
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
 
 
 def test_counts_of_two_tables_add_up() -> None:

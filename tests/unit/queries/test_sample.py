@@ -10,18 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spnc.backends.numba import drawing
 from spnc.common.arrays import Floats
+from spnc.data.columns import Column
 from spnc.data.dataset import Table
 from spnc.data.pairs import pair_counts
 from spnc.diagnostics import InputError
+from spnc.graph.nodes import Builder
+from spnc.leaves.categorical import Categorical
+from spnc.leaves.indicator import Indicator
 from spnc.model import Model
 from spnc.program.lower import lower
-from spnc.program.program import Segment
 from spnc.queries import cell_probabilities
 from spnc.queries.cell_probabilities import cell_log_probabilities
 from spnc.queries.column_marginals import column_probabilities
 from spnc.queries.pairwise import pair_probabilities
-from spnc.queries.sample import _one_edge
 from spnc.registry import BACKENDS
 from tests.circuits import all_states, probability, random_circuit, random_rows
 
@@ -74,23 +77,32 @@ def test_the_same_seed_draws_the_same_rows_and_another_draws_others() -> None:
     assert (first != model.sample(50, seed=5).values).any()
 
 
-class Extreme:
-    """A generator whose numbers are all as large, or as small, as they can be."""
+@pytest.mark.parametrize("word", [0, 2**64 - 1], ids=["least", "largest"])
+def test_not_even_extreme_numbers_lead_to_what_has_no_weight(
+    monkeypatch: pytest.MonkeyPatch, word: int
+) -> None:
+    """With this state, the first number of the generator is the least, or the largest."""
+    state = np.array([[0, 1, 1, word]], dtype=np.uint64)
+    monkeypatch.setattr(drawing, "_seeds", lambda count, rng: state)
+    builder = Builder([Column("x", "categorical", 5)])
+    indicators = [builder.leaf(0, Indicator(s)) for s in range(5)]
+    builder.graph.graph["root"] = builder.sum(indicators, [0.0, 0.0, 1.0, 0.0, 0.0])
+    assert Model("indicators", *lower(builder.graph)).sample(1).values.tolist() == [[2.0]]
+    builder = Builder([Column("x", "categorical", 5)])
+    leaf = builder.leaf(0, Categorical((0.0, 0.0, 1.0, 0.0, 0.0)))
+    builder.graph.graph["root"] = leaf
+    assert Model("leaf", *lower(builder.graph)).sample(1).values.tolist() == [[2.0]]
 
-    def __init__(self, value: float) -> None:
-        self.value = value
 
-    def random(self, count: int) -> Floats:
-        return np.full(count, self.value)
-
-
-@pytest.mark.parametrize("value", [0.0, float(np.nextafter(1.0, 0.0))])
-def test_not_even_extreme_numbers_lead_to_what_has_no_weight(value: float) -> None:
-    starts = np.array([0, 3, 6])
-    segment = Segment(True, 6, 8, starts, np.arange(6), 0)
-    weights = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.0])
-    rng: Any = Extreme(value)
-    assert _one_edge(segment, weights, np.array([0, 1]), rng).tolist() == [1, 4]
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_rows_do_not_depend_on_the_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch, threads: str
+) -> None:
+    model, _, _ = some_model(3, variables=6)
+    rows = 3 * drawing.PART_ROWS + 1
+    expected = model.sample(rows, seed=4).values
+    monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+    assert (model.sample(rows, seed=4).values == expected).all()
 
 
 # ---- marginals and cells -----------------------------------------------------------------------
