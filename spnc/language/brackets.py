@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 DEEPEST = 100  # brackets within brackets; specs nest two or three
 CLOSING = {"(": ")", "[": "]", "{": "}"}
-_BRACKETS = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|[()\[\]{}]""")
+_BRACKETS = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|`[^`\n]*`|[()\[\]{}]""")
 
 
 def open_at(text: str, stop: int) -> int | None:

@@ -1,4 +1,4 @@
-"""The grammar, opened for parsing, and how names and quoted texts are written in it."""
+"""Grammars, opened for parsing, and how names and quoted texts are written in it."""
 
 from __future__ import annotations
 
@@ -18,22 +18,28 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*")  # as in the gr
 _NEEDS_ESCAPES = re.compile("[\n\r\ud800-\udfff]")  # line ends, and what is not valid UTF-8
 
 
-def grammar_text() -> str:
-    """The grammar, from the installed package or from the source tree."""
-    packaged = resources.files("spnc") / "grammars" / "spnc.lark"
+def grammar_text(file: str) -> str:
+    """A grammar, from the installed package or from the source tree."""
+    packaged = resources.files("spnc") / "grammars" / file
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")
-    beside = Path(__file__).resolve().parents[2] / "grammars" / "spnc.lark"
+    beside = Path(__file__).resolve().parents[2] / "grammars" / file
     return beside.read_text(encoding="utf-8")
 
 
 @cache
 def parser() -> lark.Lark:
-    """The parser that the grammar describes; its start is `recipe` or `circuit`."""
+    """The parser of recipes and circuits; its start is `recipe` or `circuit`."""
+    return parser_of("spnc.lark", ("recipe", "circuit"))
+
+
+@cache
+def parser_of(file: str, starts: tuple[str, ...]) -> lark.Lark:
+    """The parser that a grammar file describes; keywords match whole words only."""
     return lark.Lark(
-        grammar_text(),
+        grammar_text(file),
         parser="lalr",
-        start=["recipe", "circuit"],
+        start=list(starts),
         propagate_positions=True,
         edit_terminals=_end_at_word,
     )
@@ -70,6 +76,6 @@ def unquoted(text: str) -> str:
     """The text that a quoted text, or a bare name, stands for."""
     if text.startswith('e"'):
         return str(json.loads(text[1:], strict=False))
-    if text[:1] not in ('"', "'"):
+    if text[:1] not in ('"', "'", "`"):
         return text
     return text[1:-1].replace(text[0] * 2, text[0])

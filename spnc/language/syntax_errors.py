@@ -13,13 +13,13 @@ import lark
 
 from spnc.diagnostics import Sink, Source, Span, nearest
 from spnc.language.brackets import CLOSING, open_at
+from spnc.language.expected import expected_text
 from spnc.language.grammar import parser, span_of
 
-_MOST_LISTED = 13  # of what could stand in a place: as many as there are kinds of statement
 _STATEMENT = {  # how the first line of a statement begins
     "recipe": re.compile(
-        r"\s*(?:spnc|model|plugins|data|forest|residual|optimize|backend|smoothing|prune|seed|"
-        r"search|lock)\b(?!\s*=)"
+        r"\s*(?:spnc|model|plugins|data|forest|residual|optimize|objective|backend|smoothing|prune|"
+        r"seed|search|lock)\b(?!\s*=)"
     ),
     "circuit": re.compile(r"\s*(?:(?:circuit|variables|root)\b|[A-Za-z_][\w.-]*\s*=)"),
 }
@@ -28,7 +28,7 @@ _AFTER = {  # the kinds of token that may follow a keyword
     "seed": ("NUMBER", "SEARCH"),
     "smoothing": ("NUMBER", "LPAR", "SEARCH"),
     **dict.fromkeys(("residual", "optimize"), ("NAME", "SEARCH")),
-    **dict.fromkeys(("backend", "circuit", "root"), ("NAME",)),
+    **dict.fromkeys(("objective", "backend", "circuit", "root"), ("NAME",)),
     **dict.fromkeys(("forest", "variables"), ("LBRACE",)),
     "model": ("NAME", "STRING"),
     "plugins": ("LSQB",),
@@ -39,6 +39,7 @@ _AFTER = {  # the kinds of token that may follow a keyword
 _TOKENS = {  # kinds of token in the words of a message
     "NAME": "a name",
     "NUMBER": "a number",
+    "INFINITY": "a number",
     "STRING": "a quoted text",
     "ESCAPED": "a quoted text",
     "SOURCE": "a source such as builtin:digits",
@@ -102,12 +103,9 @@ class _Error:
     @property
     def suggestion(self) -> str | None:
         """What could stand here."""
-        words = {_TOKENS.get(t, f"`{t.lower()}`") for t in self.expected if not t.startswith("__")}
-        plain_first = sorted(words, key=lambda word: (word.startswith("`"), word))
-        if len(words) > _MOST_LISTED:
-            plain_first[_MOST_LISTED:] = [f"one of {len(words) - _MOST_LISTED} others"]
-        *first, last = plain_first or [""]
-        return f"expected {', '.join(first)}{' or ' if first else ''}{last}" if words else None
+        return expected_text(
+            _TOKENS.get(t, f"`{t.lower()}`") for t in self.expected if not t.startswith("__")
+        )
 
     def report_open_bracket(self) -> tuple[bool, str | None]:
         """Report a bracket left open before this place: whether there is one, and the text left."""
