@@ -12,6 +12,7 @@ from spnc.data.dataset import Table
 from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters
+from spnc.program.score import Score
 
 # The arrays that an optimiser carries from one iteration to the next besides the parameters, by
 # name. Whatever follows from the iteration's number, random numbers included, is recomputed
@@ -31,6 +32,10 @@ class Record:
     valid: float | None
     valid_impossible: float | None
     seconds: float  # since training began
+    # With `objective: conditional`, in the iterations of that objective: the average
+    # log-likelihood of the target given the other cells.
+    train_conditional: float | None = None
+    valid_conditional: float | None = None
 
 
 Enough = Callable[[tuple[Record, ...]], bool]
@@ -56,7 +61,7 @@ class State:
     best_iteration: int
     history: tuple[Record, ...]
     memory: Memory = field(default_factory=dict)
-    earlier: FitResult | None = None  # the fit before pruning, when this is the fit after it
+    earlier: tuple[FitResult, ...] = ()  # the fits before this one: see `spnc.training.fit`
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +94,24 @@ class Optimizer(Protocol):
 
         Return None if there is no such optimiser.
         """
+        ...
+
+
+class Objective(Protocol):
+    """What parameters are fitted to once the optimiser has fitted them to the joint distribution.
+
+    An objective that does not `refine` leaves the parameters as they are.
+    """
+
+    plugin_name: ClassVar[str]
+    refines: ClassVar[bool]
+
+    def refine(self, task: FitTask) -> FitResult | None:
+        """Fit the parameters further, from `task.start`. Return None if a problem was reported."""
+        ...
+
+    def score(self, engine: Engine, parameters: Parameters, table: Table) -> Score | None:
+        """Return how well the objective is met by rows; None if it is their joint likelihood."""
         ...
 
 

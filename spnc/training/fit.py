@@ -1,4 +1,4 @@
-"""Fit a program's parameters; where the recipe says so, prune the program and fit it again."""
+"""Fit a program's parameters; where the recipe says so, prune and fit again, or to an objective."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spnc.leaves.smoothing import Smoothing
 from spnc.program.lift import lift
 from spnc.program.lower import lower
 from spnc.program.program import Parameters, Program
-from spnc.training import Enough, FitResult, FitTask, Optimizer, Record, State
+from spnc.training import Enough, FitResult, FitTask, Objective, Optimizer, Record, State
 from spnc.training.flow_pruning import Prune
 
 
@@ -32,18 +32,24 @@ class PruneOutcome:
 
 @dataclass(frozen=True, eq=False)
 class FittedProgram:
-    """The program that was kept, its parameters, and what pruning did."""
+    """The program that was kept, its parameters, and what pruning and the objective did."""
 
     program: Program
-    fitted: FitResult  # of all fits: the history of the second continues that of the first
+    fitted: FitResult  # of all fits: the history of each continues that of the one before
     pruning: PruneOutcome | None = None
+    refined: FitResult | None = None  # the fit to an objective other than the joint likelihood
 
 
 @dataclass(frozen=True, eq=False)
 class ProgramFitter:
-    """Everything that a fit needs besides the circuit and its first parameters."""
+    """Everything that a fit needs besides the circuit and its first parameters.
+
+    There are up to three fits: of the whole program, of the pruned one, and to the objective.
+    `State.earlier` has those that came before a state, so that a run can be resumed in any.
+    """
 
     optimizer: Optimizer
+    objective: Objective
     prune: Prune | None
     smoothing: Smoothing
     seed: int
@@ -52,19 +58,34 @@ class ProgramFitter:
     sink: Sink
     observer: Observer
     keep: Callable[[State], None] | None = None  # called after every iteration
-    enough: Enough | None = None  # ends a fit early; not used where the program is pruned
+    enough: Enough | None = None  # ends a fit early; not used where other fits follow
 
     def fit(
         self, program: Program, start: Parameters, resume: State | None
     ) -> FittedProgram | None:
-        """Fit, prune and fit again. Return None if a problem was reported.
+        """Fit, prune and fit again, fit to the objective. Return None if a problem was reported.
 
-        `resume` is the state to continue from; it knows whether it is of the first or second fit.
+        `resume` is the state to continue from; it knows which of the fits it belongs to.
         """
-        if resume is not None and resume.earlier is not None and self.prune is not None:
-            first: FitResult | None = resume.earlier
+        done = list(resume.earlier) if resume is not None else []
+        found = self._generative(program, start, resume, done)
+        if found is None or not self.objective.refines:
+            return found
+        fits = found.pruning.fits if found.pruning is not None else (found.fitted,)
+        refined = self._refined(found, resume if len(done) == len(fits) else None, fits)
+        if refined is None:
+            return None
+        fitted = _joined(found.fitted, refined, accepted=True)
+        return replace(found, fitted=fitted, refined=refined)
+
+    def _generative(
+        self, program: Program, start: Parameters, resume: State | None, done: list[FitResult]
+    ) -> FittedProgram | None:
+        """Fit, prune and fit again, as far as it is not `done`."""
+        if done:
+            first: FitResult | None = done[0]
         else:
-            first, resume = self._fit(program, start, resume), None
+            first = self._fit(program, start, resume)
         if first is None:
             return None
         if self.prune is None:
@@ -75,7 +96,10 @@ class ProgramFitter:
             flow = self.prune.flow_below
             outcome = PruneOutcome(flow, program.edges, program.edges, False, (first,))
             return FittedProgram(program, first, outcome)
-        second = self._fit(smaller, start, resume, first)
+        if len(done) > 1:
+            second: FitResult | None = done[1]
+        else:
+            second = self._fit(smaller, start, resume if done else None, (first,))
         if second is None:
             return None
         accepted = self.prune.accepts(_kept_record(first), _kept_record(second))
@@ -89,17 +113,44 @@ class ProgramFitter:
         program: Program,
         start: Parameters,
         resume: State | None,
-        earlier: FitResult | None = None,
+        earlier: tuple[FitResult, ...] = (),
     ) -> FitResult | None:
+        def show(last: Record, is_best: bool) -> None:
+            self.observer.iteration(last.iteration, last.train, last.valid, is_best)
+
+        self.observer.training(getattr(self.optimizer, "max_iterations", None))
+        task = self._task(program, start, resume, earlier, show)
+        if self.prune is None and not self.objective.refines:
+            task = replace(task, enough=self.enough)
+        return self.optimizer.fit(task)
+
+    def _refined(
+        self, found: FittedProgram, resume: State | None, earlier: tuple[FitResult, ...]
+    ) -> FitResult | None:
+        def show(last: Record, is_best: bool) -> None:
+            train = last.train if last.train_conditional is None else last.train_conditional
+            self.observer.iteration(last.iteration, train, last.valid_conditional, is_best)
+
+        self.observer.stage(Stage.REFINING)
+        self.observer.training(getattr(self.objective, "max_iterations", None))
+        start = found.fitted.parameters
+        return self.objective.refine(self._task(found.program, start, resume, earlier, show))
+
+    def _task(
+        self,
+        program: Program,
+        start: Parameters,
+        resume: State | None,
+        earlier: tuple[FitResult, ...],
+        show: Callable[[Record, bool], None],
+    ) -> FitTask:
         def monitor(state: State) -> None:
             if self.keep is not None:
                 self.keep(replace(state, earlier=earlier))
             last = state.history[-1]
-            is_best = last.iteration == state.best_iteration
-            self.observer.iteration(last.iteration, last.train, last.valid, is_best)
+            show(last, last.iteration == state.best_iteration)
 
-        self.observer.training(getattr(self.optimizer, "max_iterations", None))
-        task = FitTask(
+        return FitTask(
             self.backend.open(program),
             start,
             self.tables["train"],
@@ -109,9 +160,7 @@ class ProgramFitter:
             self.seed,
             resume,
             monitor,
-            self.enough if self.prune is None else None,
         )
-        return self.optimizer.fit(task)
 
     @gc_paused()
     def _pruned(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from spnc.registry import STOPS, Options, choice, option
-from spnc.training import OUT_OF_TIME, FitResult, FitTask, Record, State, StopRule
+from spnc.training import OUT_OF_TIME, FitResult, FitTask, Memory, Record, State, StopRule
 from spnc.training.averaging import Averaged
 from spnc.training.m_step import log_prior
 from spnc.training.optimizer_steps import OptimizerSteps
@@ -59,7 +59,7 @@ class Iterative(Options):
         steps = self.open(task, train)
         if self.average > 0.0:
             steps = Averaged(steps, task, train, self.average)
-        state = _first_state(task, steps)
+        state = first_state(task, steps.initial_memory())
         if state is None:
             return None
         began -= state.history[-1].seconds if state.history else 0.0
@@ -120,9 +120,9 @@ class Iterative(Options):
         return "max_iterations" if iteration >= self.max_iterations else None
 
 
-def _first_state(task: FitTask, steps: OptimizerSteps) -> State | None:
+def first_state(task: FitTask, memory: Memory) -> State | None:
     """Return the start, or the state to resume; None after reporting a state that does not fit."""
-    begin = State(task.start, task.start, 0, (), steps.initial_memory())
+    begin = State(task.start, task.start, 0, (), memory)
     if task.resume is None:
         return begin
     if _shape(task.resume) != _shape(begin):

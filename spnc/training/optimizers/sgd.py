@@ -22,14 +22,12 @@ from spnc.program.program import Parameters
 from spnc.program.score import Counts, Score
 from spnc.registry import OPTIMIZERS, Conflict, option
 from spnc.training import FitTask, Memory
+from spnc.training.adam import SQUARES, adam_direction
 from spnc.training.batches import Batches
 from spnc.training.loop import Iterative
 from spnc.training.moving_statistics import MovingStatistics
 from spnc.training.optimizer_steps import OptimizerSteps
 from spnc.training.simplices import Simplices
-
-_SQUARES = 0.999  # default decay of the squared gradients, as in Kingma & Ba
-_EPSILON = 1e-8  # added to the root of the mean squared gradient, as in Kingma & Ba
 
 
 @OPTIMIZERS.register("sgd")
@@ -51,13 +49,13 @@ class Sgd(Iterative):
         0.9, "decay of the exponential moving average of the gradients", min=0, below=1
     )
     squares: float = option(
-        _SQUARES, "with `adam`, decay of the average of the squared gradients", min=0, below=1
+        SQUARES, "with `adam`, decay of the average of the squared gradients", min=0, below=1
     )
     batch_rows: int = option(1000, "approximate number of training rows in a mini-batch", min=1)
 
     def conflicts(self) -> Iterator[Conflict]:
         """Report `squares` with `plain`: only Adam uses squared gradients."""
-        if self.rule == "plain" and self.squares != _SQUARES:
+        if self.rule == "plain" and self.squares != SQUARES:
             yield Conflict(
                 "squares",
                 "`squares` has no effect with the rule `plain`",
@@ -134,10 +132,7 @@ class _Ascent:
     def _direction(self, t: int, gradient: Floats, memory: Memory) -> tuple[Floats, Memory]:
         """Return the direction of a step, and the new averages, corrected for starting at zero."""
         first, second = self.options.momentum, self.options.squares
+        if self.options.rule == "adam":
+            return adam_direction(t, gradient, memory, first, second)
         mean = first * memory["mean"] + (1.0 - first) * gradient
-        unbiased = mean / (1.0 - first ** (t + 1))
-        if self.options.rule == "plain":
-            return unbiased, {"mean": mean}
-        squares = second * memory["squares"] + (1.0 - second) * gradient**2
-        scale = np.sqrt(squares / (1.0 - second ** (t + 1))) + _EPSILON
-        return unbiased / scale, {"mean": mean, "squares": squares}
+        return mean / (1.0 - first ** (t + 1)), {"mean": mean}

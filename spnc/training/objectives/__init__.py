@@ -1,0 +1,1 @@
+"""What parameters are fitted to: one objective, one file."""

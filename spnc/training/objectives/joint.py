@@ -1,0 +1,30 @@
+"""The joint objective: parameters stay as the optimiser fitted them, to whole rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from spnc.backends import Engine
+from spnc.data.dataset import Table
+from spnc.program.program import Parameters
+from spnc.program.score import Score
+from spnc.registry import OBJECTIVES, Options
+from spnc.training import FitResult, FitTask
+
+
+@OBJECTIVES.register("joint")
+@dataclass(frozen=True, kw_only=True)
+class Joint(Options):
+    """The joint likelihood of all cells of a row, which is what every optimizer fits."""
+
+    refines: ClassVar[bool] = False
+
+    def refine(self, task: FitTask) -> FitResult | None:
+        """Do nothing: `refines` is False."""
+        raise NotImplementedError
+
+    def score(self, engine: Engine, parameters: Parameters, table: Table) -> Score | None:
+        """Return None: the log-likelihood of rows is scored anyway."""
+        del engine, parameters, table
+        return None
