@@ -22,6 +22,7 @@ from spnc.graph.column_types import column_of, hint
 from spnc.graph.draft import Draft, DraftNode, Place
 from spnc.graph.nodes import Graph, Leaf, Node, Origin, Product, Sum
 from spnc.leaves import Distribution
+from spnc.leaves.restricted import PREFIX
 from spnc.registry import LEAVES
 
 _MOST_GUESSES = 20  # searches for a similar name: slow when there are many nodes
@@ -237,7 +238,7 @@ def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
             if name
             else f"leaf {_shown(item.name)} has no distribution",
             item.place(),
-            help=did_you_mean(name, LEAVES),
+            help=did_you_mean(name, _suggested(name)),
         )
         return None
     given = item.parameters
@@ -248,7 +249,7 @@ def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
         values, unknown = list(given), []
     if len(values) == 1 and isinstance(values[0], list | tuple | np.ndarray):
         values = list(values[0])
-    given_numbers = [n for n in map(as_number, values) if n is not None]
+    given_numbers = [n for n in map(_as_parameter, values) if n is not None]
     problem = item.complaint
     if problem is not None:
         pass
@@ -257,7 +258,7 @@ def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
     elif not values:
         problem = f"it has none; {_form(leaf)}"
     elif len(given_numbers) < len(values):
-        bad = next(v for v in values if as_number(v) is None)
+        bad = next(v for v in values if _as_parameter(v) is None)
         problem = f"`{bad}` is not a number"
     elif leaf.arity is not None and len(given_numbers) != leaf.arity:
         problem = f"it takes {counted(leaf.arity, 'parameter')}, not {len(given_numbers)}"
@@ -272,6 +273,12 @@ def _distribution(item: DraftNode, sink: Sink) -> Distribution | None:
     return leaf.from_row(np.array(given_numbers))  # type: ignore[no-any-return]
 
 
+def _suggested(name: str) -> list[str]:
+    """Return the distributions that may have been meant: restricted ones only if it begins so."""
+    is_restricted = name.startswith(PREFIX[:-1])
+    return [known for known in LEAVES if known.startswith(PREFIX) == is_restricted]
+
+
 def _form(leaf: type[Distribution]) -> str:
     """Return in words how the parameters of a distribution are given."""
     if leaf.is_finite:
@@ -279,6 +286,11 @@ def _form(leaf: type[Distribution]) -> str:
     form = re.match(r"`(\w[\w-]*\([^`]*\))`", leaf.__doc__ or "")
     numbers = "numbers" if leaf.arity is None else counted(leaf.arity, "number")
     return f"it takes {numbers}: {form[1]}" if form else f"it takes {numbers}, without names"
+
+
+def _as_parameter(value: Any) -> float | None:
+    """Return a parameter as a float; JSON writes infinite ones as "inf" and "-inf"."""
+    return float(value) if str(value) in ("inf", "-inf") else as_number(value)
 
 
 def as_number(value: Any) -> float | None:

@@ -73,9 +73,14 @@ def _native(graph: Any, sink: Sink) -> Graph | None:
     return graph if sound else None
 
 
-def from_node_link(data: Any, sink: Sink, source: Source | None = None) -> Graph | None:
-    """Return the graph of node-link data; `source` is its text, for positions in messages."""
-    where = JsonPlaces(source)
+def from_node_link(
+    data: Any, sink: Sink, source: Source | None = None, places: JsonPlaces | None = None
+) -> Graph | None:
+    """Return the graph of node-link data; `source` is its text, for positions in messages.
+
+    `places` finds these positions if the text is not JSON.
+    """
+    where = JsonPlaces(source) if places is None else places
     problems = list(_shape_problems(data))
     for i, (path, problem) in enumerate(problems[:_MOST_SHAPE_PROBLEMS]):
         message = f"this is not a circuit in node-link form: {problem}"
@@ -151,7 +156,8 @@ def _attributes(payload: Node, columns: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": type(payload).__name__.lower()}
     if isinstance(payload, Leaf):
         leaf = payload.distribution
-        p: Any = leaf.row[0] if leaf.arity == 1 else list(leaf.row)
+        numbers = [_plain(x) for x in leaf.row]
+        p: Any = numbers[0] if leaf.arity == 1 else numbers
         found |= {
             "variable": columns[payload.variable].name,
             "distribution": leaf.plugin_name,
@@ -160,6 +166,11 @@ def _attributes(payload: Node, columns: Any) -> dict[str, Any]:
     if not isinstance(payload, Product) and payload.tie is not None:
         found["tie"] = payload.tie if isinstance(payload.tie, str | int) else str(payload.tie)
     return found | {"rows": payload.rows}
+
+
+def _plain(number: float) -> float | str:
+    """Return a parameter as JSON can hold it: JSON has no infinite numbers."""
+    return number if math.isfinite(number) else str(number)
 
 
 def _read_attributes(

@@ -214,6 +214,12 @@ def below(graph: Graph, *roots: Hashable) -> Iterator[Any]:
                 queue.append(child)
 
 
+def drop_unreachable(graph: Graph) -> None:
+    """Remove all nodes that are not below the declared root."""
+    reached = set(below(graph, graph.graph["root"]))
+    graph.remove_nodes_from([n for n in graph if n not in reached])
+
+
 def title(graph: Graph, name: Hashable) -> str:
     """Return a node as messages call it: `sum `top`` by its own name, or `sum #17`."""
     node = graph.nodes[name].get("node")

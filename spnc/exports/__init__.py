@@ -1,0 +1,1 @@
+"""Circuits for other programs: one format, one file; `formats` knows them all."""
