@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from spnc.backends import Backend
 from spnc.common.atomic import write_text
 from spnc.common.observer import Observer
+from spnc.data.images import ImageSize, chosen_shape
 from spnc.diagnostics import Sink, did_you_mean, writing
-from spnc.model import Model
+from spnc.explore.page import check_suffix
 from spnc.registry import BACKENDS
 from spnc.reports.facts.gather import gather
-from spnc.reports.facts.images import Shape, asked_shape, shape_of
 from spnc.reports.facts.reading import read_run
 from spnc.reports.page.assemble import page, sections
 from spnc.reports.page.parts import Section
 from spnc.runs.folder import RunFolder
-
-SUFFIXES = (".html", ".htm")
-
-# Lines and columns of pixels; "none" for rows that are not pictures; None: decide by column names.
-ImageSize = tuple[int, int] | Literal["none"] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +74,10 @@ def write_report(
     """Do what `report` does; problems go to `sink`, progress to `observer`."""
     folder = RunFolder(Path(run), sink)
     path = folder.report if out is None else Path(out)
-    _check_suffix(path, sink)
+    check_suffix(path, sink)
     chosen = _backend_named(backend, sink)
     found = read_run(folder.path, sink, observer, with_data=with_data, allow_plugins=allow_plugins)
-    shape = _shape(image, found.model, sink) if found is not None else None
+    shape = chosen_shape(image, found.model.columns, sink) if found is not None else None
     finished = sink.require(found)
     finished.model.backend = sink.require(chosen)
     facts = gather(finished, shape, observer)
@@ -95,35 +89,9 @@ def write_report(
     return WrittenPage(path, len(text.encode()), finished.dataset is not None, parts)
 
 
-def _check_suffix(path: Path, sink: Sink) -> None:
-    """Report a file name that does not end in .html or .htm."""
-    if path.suffix.lower() not in SUFFIXES:
-        kind = f"as `{path.suffix}`" if path.suffix else "without a suffix"
-        sink.error(
-            "E602",
-            f"a page cannot be written {kind}",
-            where=str(path),
-            help=f"give a name that ends in {SUFFIXES[0]}",
-        )
-
-
 def _backend_named(name: str, sink: Sink) -> Backend | None:
     if name not in BACKENDS:
         sink.error("E109", f"no backend is named `{name}`", help=did_you_mean(name, BACKENDS))
         return None
     backend: Backend = BACKENDS[name]()
     return backend
-
-
-def _shape(image: ImageSize, model: Model, sink: Sink) -> Shape | None:
-    if image is None:
-        return shape_of(model.columns)
-    if image == "none":
-        return None
-    is_pair = isinstance(image, tuple | list) and len(image) == 2
-    if not is_pair or not all(isinstance(side, int) for side in image):
-        wanted = 'give (lines, columns), such as (28, 28), or "none"'
-        sink.error("E604", f"`image` is {image!r}", help=wanted)
-        return None
-    height, width = image
-    return asked_shape(height, width, model.columns, sink)

@@ -9,13 +9,13 @@ import numpy as np
 
 from spnc.common.observer import Observer, Stage
 from spnc.data.dataset import SPLITS, Dataset, Table
+from spnc.data.images import Shape
 from spnc.program.program import Program
 from spnc.queries.column_marginals import column_probabilities
 from spnc.queries.discretise import cuts_by_rows, discretised_columns
 from spnc.reports.facts.circuit import CircuitFacts, circuit_facts
 from spnc.reports.facts.columns import ColumnsFit, columns_fit
 from spnc.reports.facts.histograms import Histogram, cuts_of, density_curve, histograms_of
-from spnc.reports.facts.images import Shape
 from spnc.reports.facts.pairs import Pairs, pairs_fit
 from spnc.reports.facts.reading import Run
 from spnc.reports.facts.rows import RowsFit, log_likelihoods, rows_fit, some_rows

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from importlib import resources
-
+from spnc.common.web import base_style, policy_of, text_of, theme_script
 from spnc.diagnostics import counted
+from spnc.explore.page import explore_script, explore_style
 from spnc.reports.facts.gather import Facts
 from spnc.reports.page import (
+    ask,
     circuit,
     columns,
     curves,
@@ -22,7 +21,7 @@ from spnc.reports.page import (
 from spnc.reports.page.html import Html, el, joined
 from spnc.reports.page.parts import Section
 
-SECTIONS = (summary, curves, circuit, pairs, columns, rows, samples, tries, origin)
+SECTIONS = (summary, curves, circuit, pairs, columns, rows, samples, ask, tries, origin)
 
 
 def sections(facts: Facts) -> list[Section]:
@@ -32,17 +31,12 @@ def sections(facts: Facts) -> list[Section]:
 
 
 def page(facts: Facts, found: list[Section]) -> str:
-    """Return one self-contained HTML text.
-
-    Its content security policy allows only the script of the page and no connections. A name that
-    got past escaping could neither run nor send anything.
-    """
-    style, script = _text("page.css"), _text("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
+    """Return one self-contained HTML text, which runs no script but its own."""
+    style = base_style() + text_of(__package__, "page.css")
+    script = theme_script() + text_of(__package__, "page.js")
+    if ask.why_not(facts) is None:
+        style, script = style + explore_style(), script + explore_script()
+    policy = policy_of(script)
     name = facts.run.model.name
     head = el(
         "head",
@@ -101,7 +95,3 @@ def _no_data(facts: Facts) -> Html | None:
         class_="warning",
         role="note",
     )
-
-
-def _text(name: str) -> str:
-    return (resources.files("spnc.reports.page") / name).read_text(encoding="utf-8")

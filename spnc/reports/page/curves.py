@@ -10,7 +10,7 @@ from spnc.reports.page.charts import Frame, axes, path, svg
 from spnc.reports.page.html import Html, data, el, joined, number
 from spnc.reports.page.parts import Section, cut_to, figure, legend, table
 from spnc.reports.plots.learning_curve import limits
-from spnc.runs.metrics import FitMetrics, PruneMetrics
+from spnc.runs.fit_metrics import FitMetrics, ObjectiveMetrics, PruneMetrics
 
 _MOST = 400  # rows in the table of numbers
 
@@ -113,6 +113,8 @@ def _drawn(frame: Frame, facts: Facts, kept: int | None, second: int | None) -> 
 def _finding(facts: Facts, second: int | None) -> str:
     history, optimizer = facts.run.history, facts.run.metrics.optimizer
     last = history.iterations[-1]
+    if facts.run.metrics.objective is not None:
+        return f"Training ran for {last:,} iterations. {_refined(facts.run.metrics.objective)}"
     if history.kept is None:
         return f"Training ran for {last:,} iterations."
     kept, at = history.iterations[history.kept], history.kept
@@ -143,6 +145,18 @@ def _finding(facts: Facts, second: int | None) -> str:
     if second is None or prune is None:
         return f"{said}."
     return f"{said}. {_pruned(prune)}"
+
+
+def _refined(objective: ObjectiveMetrics) -> str:
+    target = ", ".join(objective.target)
+    said = f"The last {objective.iterations:,} fitted the parameters to predict {target}"
+    if objective.start is not None and objective.reached is not None:
+        rows = "validation" if objective.judged_on == "valid" else "training"
+        said += (
+            f": the log-likelihood of the target given the other cells of {rows} rows went from "
+            f"{number(objective.start)} to {number(objective.reached)} nats"
+        )
+    return f"{said}. The curves are those of whole rows."
 
 
 def _pruned(prune: PruneMetrics) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from spnc.common.web import script_json
 from spnc.common.wording import clipped, duration, visible, width
 
 __all__ = [
@@ -114,8 +114,7 @@ def label(name: str, limit: int = 60) -> Html:
 
 def data(name: str, content: Any) -> Html:
     """Return data for the script of the page; no value can close the element that holds it."""
-    text = json.dumps(_visible(content), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    text = script_json(_visible(content))
     return Html(f'<script type="application/json" id="{escape(name)}">{text}</script>')
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.common.wording import width
 from spnc.data.columns import Column, Scale
-from spnc.reports.facts.images import Shape
+from spnc.data.images import Shape
 from spnc.reports.page.charts import Frame, svg
 from spnc.reports.page.html import Html, brief, el, shortened
 

@@ -1,9 +1,7 @@
-// Interaction: themes, sorting tables, reading and zooming charts, copying the recipe.
+// Interaction: sorting tables, reading and zooming charts, copying the recipe.
 // The page shows everything without this script.
 (() => {
   "use strict";
-  const root = document.documentElement;
-  root.classList.add("script");
   const all = (what, where = document) => [...where.querySelectorAll(what)];
   const svgElement = (name, attributes) => {
     const made = document.createElementNS("http" + "://www.w3.org/2000/svg", name);
@@ -14,26 +12,6 @@
     value === null ? "–" : (value || 0).toLocaleString("en-US", {
       minimumFractionDigits: digits, maximumFractionDigits: digits,
     }).replace("-", "\u2212");
-
-  // ---- light and dark ----
-  const button = document.querySelector(".theme");
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const remember = (value) => { try { localStorage.setItem("spnc-theme", value); } catch { } };
-  const remembered = () => { try { return localStorage.getItem("spnc-theme"); } catch { return null; } };
-  const isDark = () => (root.dataset.theme || (system.matches ? "dark" : "light")) === "dark";
-  const label = () => {
-    button.textContent = isDark() ? "Light" : "Dark";
-    button.setAttribute("aria-label", isDark() ? "Use light colours" : "Use dark colours");
-  };
-  if (["light", "dark"].includes(remembered())) root.dataset.theme = remembered();
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    remember(root.dataset.theme);
-    label();
-  });
-  system.addEventListener("change", label);
-  label();
 
   // ---- mark the current section in the navigation ----
   const links = new Map(all("nav a").map((a) => [a.getAttribute("href").slice(1), a]));

@@ -83,7 +83,7 @@ def draw(comparisons: Sequence[Comparison], columns: Sequence[str], data: str) -
     top = max((float(np.nanmax(m)) for m in matrices if len(m) > 1), default=0.0)
     scale = PowerNorm(0.5, 0.0, top or 1.0)
     for place, comparison, matrix in zip(axes.flat, comparisons, matrices, strict=False):
-        _draw_matrix(place, matrix, columns, scale)
+        draw_matrix(place, matrix, columns, scale)
         above, below = clipped(comparison.name, 45), clipped(data, 50)
         place.set_title(f"above the diagonal: {above}\nbelow: {below}", loc="left")
         place.set_xlabel(comparison.summary(), loc="left", labelpad=8)
@@ -107,7 +107,8 @@ def _round_numbers(top: float) -> list[float]:
     return [tick for tick in ladder if top / 60 <= tick <= top]
 
 
-def _draw_matrix(axes: Axes, matrix: Floats, columns: Sequence[str], scale: Normalize) -> None:
+def draw_matrix(axes: Axes, matrix: Floats, columns: Sequence[str], scale: Normalize) -> None:
+    """Draw a matrix of columns with their names."""
     axes.imshow(matrix, cmap=AMOUNT.with_extremes(bad=FAINT), norm=scale, interpolation="nearest")
     axes.spines[:].set(color=FAINT)
     axes.tick_params(length=0)

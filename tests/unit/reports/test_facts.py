@@ -16,6 +16,7 @@ from spnc.common.observer import Observer
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset, Table
 from spnc.data.debd import fetch
+from spnc.data.images import asked_shape, shape_of
 from spnc.data.load import load
 from spnc.data.options import DataOptions
 from spnc.diagnostics import InputError, Sink
@@ -23,7 +24,6 @@ from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.registry import BACKENDS
 from spnc.reports.facts.gather import Facts, gather
-from spnc.reports.facts.images import asked_shape, shape_of
 from spnc.reports.facts.reading import read_run
 from spnc.reports.facts.rows import _histogram, log_likelihoods, rows_fit, some_rows
 from spnc.reports.facts.samples import nearest_rows, samples_fit

@@ -222,7 +222,7 @@ def test_all_sections_are_there_if_the_data_is(pages: dict[str, str]) -> None:
         name: [s.attributes["id"] for s in read_page(t).all("section")] for name, t in pages.items()
     }
     of_data = ["pairs", "columns", "rows", "samples"]
-    every = ["summary", "curves", "structure", *of_data, "tries", "origin"]
+    every = ["summary", "curves", "structure", *of_data, "ask", "tries", "origin"]
     assert ids["digits"] == every
     assert ids["evil"] == [i for i in every if i != "tries"]
     assert ids["without"] == [i for i in every if i not in of_data]

@@ -22,7 +22,8 @@ from spnc.reports.facts.reading import read_run
 from spnc.reports.facts.rows import RowsFit
 from spnc.reports.page import columns, curves, origin, pairs, rows, summary, tries
 from spnc.reports.page.html import joined, number, shortened
-from spnc.runs.metrics import FitMetrics, PruneMetrics, SearchMetrics, TryMetrics
+from spnc.runs.fit_metrics import FitMetrics, ObjectiveMetrics, PruneMetrics
+from spnc.runs.metrics import SearchMetrics, TryMetrics
 from tests.pages import trained
 
 SPEC = """
@@ -245,3 +246,13 @@ def test_independence_is_weighed_on_possible_rows_only(tmp_path: Path) -> None:
     assert found.columns.independent["test"] == pytest.approx(logs.mean())
     average = read.metrics["splits"]["test"]["avg_ll"]
     assert f"{abs(average - logs.mean()):.2f}" in summary.section(found).finding
+
+
+def test_a_fit_to_a_target_is_told_instead_of_what_validation_did(facts: Facts) -> None:
+    objective = ObjectiveMetrics("conditional", ("a", "b"), 3, "patience", 2, "valid", -0.5, -0.25)
+    found = curves.section(with_metrics(facts, objective=objective)).finding
+    assert "The last 3 fitted the parameters to predict a, b" in found
+    assert "validation rows went from −0.50 to −0.25 nats" in found
+    assert "improv" not in found
+    unknown = replace(objective, start=None, reached=None)
+    assert "nats" not in curves.section(with_metrics(facts, objective=unknown)).finding

@@ -1,0 +1,1 @@
+"""The script and the style of pages that can be asked."""
