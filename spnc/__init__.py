@@ -16,9 +16,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spnc.api import check, compile, load, train, train_auto
+    from spnc.api import check, compile, from_networkx, from_spflow, train, train_auto
     from spnc.diagnostics import Diagnostic, InputError
-    from spnc.model import Model
+    from spnc.model import Model, load
     from spnc.pipeline import Trained
     from spnc.reports.build import report
     from spnc.runs.interruption import Interrupted
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "check": "spnc.api",
     "compile": "spnc.api",
-    "load": "spnc.api",
+    "from_networkx": "spnc.api",
+    "from_spflow": "spnc.api",
+    "load": "spnc.model",
     "report": "spnc.reports.build",
     "train": "spnc.api",
     "train_auto": "spnc.api",
@@ -45,6 +47,8 @@ __all__ = [
     "Trained",
     "check",
     "compile",
+    "from_networkx",
+    "from_spflow",
     "load",
     "report",
     "train",

@@ -15,12 +15,15 @@ from spnc import checks
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Observer
 from spnc.common.progress_display import displayed
+from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
 from spnc.data.frames import raw_from_python
 from spnc.data.sources import FROM_PYTHON
 from spnc.diagnostics import Diagnostic, InputError, Sink, counted, in_reading_order, read_source
+from spnc.exports.spflow.reading import read_spflow
 from spnc.graph.files import read_circuit
-from spnc.graph.interchange import from_networkx, from_node_link
+from spnc.graph.interchange import from_networkx as read_networkx
+from spnc.graph.interchange import from_node_link
 from spnc.graph.nodes import Graph
 from spnc.model import Model, read_model
 from spnc.pipeline import Trained, circuit_model, compile_recipe
@@ -234,10 +237,30 @@ def _finished(trained: Trained, sink: Sink, run: RunFolder | None) -> Trained:
     return replace(trained, diagnostics=tuple(sink.diagnostics), run=folder)
 
 
-def load(path: str | Path) -> Model:
-    """Load a saved model. Raises `InputError` if the file is not one."""
+def from_networkx(graph: nx.DiGraph[Any]) -> Model:
+    """Return the model of a networkx graph, node by node. Raises `InputError`.
+
+    The graph has the attributes that `Model.to_networkx` writes (`docs/exports.md`). `compile`
+    takes the same graphs, and returns a model with the same distribution and fewer nodes.
+    """
     sink = Sink()
-    return sink.require(read_model(Path(path), sink))
+    found = sink.require(read_networkx(graph, sink))
+    checks.check(found, sink)
+    sink.stop()
+    return circuit_model(found, optimise=False)
+
+
+def from_spflow(root: Any, columns: Sequence[str | Column] | None = None) -> Model:
+    """Return the model of a circuit of SPFlow 0.0.48, given by its root. Raises `InputError`.
+
+    `columns` are names, or columns with kinds, labels and units, in the order of SPFlow's scopes;
+    without them they are x0, x1, …. Kinds follow from the leaves where they are not given.
+    """
+    sink = Sink()
+    found = sink.require(read_spflow(root, sink, columns))
+    checks.check(found, sink)
+    sink.stop()
+    return circuit_model(found, optimise=False)
 
 
 @gc_paused()
@@ -257,7 +280,7 @@ def read_thing(
     elif isinstance(thing, Mapping):
         found = from_node_link(thing, sink)
     else:
-        found = from_networkx(thing, sink)
+        found = read_networkx(thing, sink)
     if not isinstance(found, Recipe) and found is not None:
         refuse(settings, sink)
     if isinstance(found, DiGraph):
@@ -280,7 +303,7 @@ def _read_file(path: Path, sink: Sink, settings: Sequence[str], *, allow_plugins
     if source is None:
         return None
     kind = kind_of(path, source.text, sink)
-    if kind in ("circuit", "node-link"):
+    if kind in ("circuit", "node-link", "graphml"):
         return read_circuit(source, sink)
     if kind is None:
         return None

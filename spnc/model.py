@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc import passes
+from spnc.asking import Asking, Given, check_whole
 from spnc.backends import Backend, Engine
 from spnc.common.atomic import write_bytes
 from spnc.common.gc_pause import gc_paused
@@ -20,27 +21,28 @@ from spnc.common.views import model_html, model_text
 from spnc.data.cells import column_text
 from spnc.data.columns import Column
 from spnc.data.dataset import UNSPLIT, Table
-from spnc.data.frames import raw_from_python
-from spnc.data.load import load_table
 from spnc.data.pairs import mutual_information
-from spnc.data.stream import stream_table
+from spnc.data.plain_arrays import PlainArrays
 from spnc.data.table_rules import TableRules
 from spnc.diagnostics import Sink, counted, did_you_mean, listed
-from spnc.graph.nodes import Graph
-from spnc.program.lift import lift
-from spnc.program.lower import lower
+from spnc.exports.exporting import Exporting
 from spnc.program.model_file import SavedModel, file_content, read_model_file
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Score
 from spnc.queries.discretise import Cuts, cuts_by_scale, discretised
 from spnc.queries.pairwise import pair_probabilities
 from spnc.queries.rows import Rows
-from spnc.queries.sample import sample
 from spnc.registry import BACKENDS
+from spnc.tables.asked_model import AskedModel, column_places
+from spnc.tables.table_answers import TableAnswers
+
+if TYPE_CHECKING:
+    from spnc.data.images import ImageSize
+    from spnc.graph.nodes import Graph
 
 
 @dataclass(eq=False, repr=False)
-class Model:
+class Model(Asking, TableAnswers, Exporting):
     """A circuit with parameters. `provenance` is plain JSON: recipe, data hash, versions."""
 
     name: str
@@ -49,6 +51,10 @@ class Model:
     provenance: dict[str, Any] = field(default_factory=dict)
     backend: Backend = field(default_factory=lambda: BACKENDS["auto"]())
     _engine: Engine | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is copied and pickled: all but the engine, which is opened again."""
+        return {**self.__dict__, "_engine": None}
 
     def __repr__(self) -> str:
         return model_text(self.name, self._counts())
@@ -71,6 +77,10 @@ class Model:
     def rules(self) -> TableRules:
         """How tables are read and matched with the columns, as the training table was."""
         return TableRules.from_json(self.provenance.get("table"))
+
+    @cached_property
+    def _arrays(self) -> PlainArrays:
+        return PlainArrays(self.columns, self.rules)
 
     @property
     def engine(self) -> Engine:
@@ -101,6 +111,12 @@ class Model:
             if data.columns == self.columns:
                 return Table(data.cells)
             data = data.to_dict()
+        plain = self._arrays.table(data)
+        if plain is not None:
+            return plain
+        from spnc.data.frames import raw_from_python
+        from spnc.data.load import load_table
+
         sink, rules = Sink(), self.rules
         known = frozenset((*(c.name for c in self.columns), *rules.names, *rules.index))
         raw = raw_from_python(data, sink, known)
@@ -121,6 +137,8 @@ class Model:
 
     def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
         """Return log p of the rows of a valid table; equal rows are computed once."""
+        if table.surely_distinct():
+            return self.engine.log_likelihood(self.parameters, self.engine.load(table, once=True))
         distinct, inverse = table.distinct_with_inverse()
         batch = self.engine.load(distinct, once=True)
         return self.engine.log_likelihood(self.parameters, batch)[inverse]
@@ -142,19 +160,22 @@ class Model:
         scores: dict[str, Score] = {}
         pieces: Iterable[tuple[str, Table]]
         if isinstance(source, str | Path):
+            from spnc.data.stream import stream_table
+
             what = f"`{source}`"
             pieces = stream_table(
                 str(source), sink, columns=self.columns, rules=self.rules, progress=progress
             )
         else:
             what = "the given data"
-            rows = self.table_of(source)
-            pieces = ((UNSPLIT, piece) for piece in (rows.take(slice(0)), *rows.pieces()))
+            whole = self.table_of(source)
+            pieces = ((UNSPLIT, piece) for piece in (whole.take(slice(0)), *whole.pieces()))
         seen = set()
         for name, piece in pieces:
             seen.add(name)
             if split in (None, name):
-                batch = self.engine.load(piece.distinct(), once=True)
+                rows = piece if piece.surely_distinct() else piece.distinct()
+                batch = self.engine.load(rows, once=True)
                 found = self.engine.score(self.parameters, batch)
                 scores[name] = scores.get(name, Score()) + found
         if split is not None and split not in seen and not sink.failed:
@@ -178,31 +199,98 @@ class Model:
     def discretised(self, cuts: Cuts) -> tuple[Engine, Parameters]:
         """Return an engine and parameters of the model with numbers in bins."""
         program, parameters = discretised(self.program, self.parameters, cuts)
-        if program is self.program:
-            return self.engine, parameters
-        return self.backend.open(program), parameters
+        return self.opened(program), parameters
 
-    def sample(self, rows: int, seed: int = 0) -> Rows:
+    def sample(
+        self,
+        rows: int,
+        seed: int = 0,
+        *,
+        given: Given = None,
+        columns: Sequence[str] | None = None,
+    ) -> Rows:
         """Return rows drawn from the model; the same seed gives the same rows.
 
-        They print as a table of labels, dates and numbers; their `values[row, column]` are the
-        array that queries take. Raises `InputError` for a negative number of rows or seed.
+        With `given`, they are drawn given an event such as `age > 40, sex = F`. `columns` chooses
+        columns, and their order. Rows print as a table of labels, dates and numbers; their
+        `values[row, column]` are the array that queries take. Raises `InputError` for a negative
+        number of rows or seed, for unknown columns and for an event that cannot happen.
         """
+        from spnc.queries.conditional_sample import sample_given
+        from spnc.queries.events import ImpossibleError
+
         sink = Sink()
-        for name, value in (("rows", rows), ("seed", seed)):
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
-                sink.error("E505", f"`{name}` is {value!r}", help="give a whole number, 0 or more")
+        check_whole(sink, rows=rows, seed=seed)
+        places = None if columns is None else column_places(self.columns, columns, sink)
         sink.stop()
+        boxes = self.boxes_given(given)
         stream = random_stream(seed, "sample")
-        return Rows(self.columns, sample(self.program, self.parameters, rows, stream))
+        try:
+            cells = sample_given(self.program, self.parameters, boxes, rows, stream)
+        except ImpossibleError:
+            sink.error("E851", "the event has probability zero", help="no row can be drawn")
+            sink.stop()
+        if places is None:
+            return Rows(self.columns, cells)
+        return Rows(tuple(self.columns[i] for i in places), cells[:, places])
+
+    def opened(self, program: Program) -> Engine:
+        """Return an engine for a program: the model's own one, if it is its own program."""
+        return self.engine if program is self.program else self.backend.open(program)
+
+    def _asked(self) -> AskedModel:
+        return self
+
+    def explore(
+        self, path: str | Path, *, image: ImageSize = None, max_edges: int | None = None
+    ) -> Path:
+        """Write one self-contained HTML page in which the model answers questions. Return its path.
+
+        `image` is the shape of rows that are pictures, as (lines, columns) of pixels, or "none"; by
+        default the names of the columns decide. Raises `InputError`, also for circuits with more
+        than `max_edges` edges, 400,000 by default.
+        """
+        from spnc.explore.page import MOST_EDGES, write_page
+
+        return write_page(
+            path,
+            Sink(),
+            name=self.name,
+            program=self.program,
+            parameters=self.parameters,
+            image=image,
+            max_edges=MOST_EDGES if max_edges is None else max_edges,
+        )
 
     def graph(self) -> Graph:
         """Return the circuit as a networkx graph."""
+        from spnc.program.lift import lift  # with networkx: most questions do without
+
         return lift(self.program, self.parameters)
+
+    @gc_paused()
+    def derived(self, graph: Graph, step: str) -> Model:
+        """Return the model of a circuit that was made from this one's.
+
+        `step` says how; the provenance keeps it, and what is known about tables.
+        """
+        from spnc import passes
+        from spnc.program.lower import lower
+
+        program, parameters = lower(passes.run(graph, passes.AFTER_TRAINING, keep=False))
+        steps = [*self.provenance.get("derived", ()), step]
+        names = self.rules.names or tuple(column.name for column in self.columns)
+        kept = {column.name for column in program.columns}
+        rules = replace(self.rules, names=names if kept < set(names) else ())
+        provenance = {**self.provenance, "derived": steps, "table": rules.as_json()}
+        return Model(self.name, program, parameters, provenance, self.backend)
 
     @gc_paused()
     def finished(self) -> Model:
         """Return the model for use, not for training: equal parts shared, dead edges dropped."""
+        from spnc import passes
+        from spnc.program.lower import lower
+
         graph = passes.run(self.graph(), passes.AFTER_TRAINING, keep=False)
         program, parameters = lower(graph)
         return Model(self.name, program, parameters, self.provenance, self.backend)
@@ -210,6 +298,12 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write the model file; an existing one is replaced only by a complete one."""
         write_bytes(Path(path), to_bytes(self))
+
+
+def load(path: str | Path) -> Model:
+    """Load a saved model. Raises `InputError` if the file is not one."""
+    sink = Sink()
+    return sink.require(read_model(Path(path), sink))
 
 
 def to_bytes(model: Model) -> bytes:

@@ -35,9 +35,10 @@ from spnc.program.program import Parameters, Program
 from spnc.program.score import Score
 from spnc.registry.usage import plugin_record, used_plugins
 from spnc.residuals import LinkingTask
+from spnc.runs.fit_metrics import ObjectiveMetrics, OptimizerMetrics, PruneMetrics
 from spnc.runs.folder import RunFolder
 from spnc.runs.lock import recipe_text, versions
-from spnc.runs.metrics import Metrics, OptimizerMetrics, PruneMetrics, SplitMetrics
+from spnc.runs.metrics import Metrics, SplitMetrics
 from spnc.runs.outcome import Outcome
 from spnc.runs.preparation import Purpose, prepare
 from spnc.spec.recipe import Recipe
@@ -80,6 +81,8 @@ class Trained:
     tries: tuple[Outcome, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     run: Path | None = None
+    # With `objective: conditional`, the scores of the target given the other cells, by split.
+    conditional: Mapping[str, Score] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         averages = {name: split.avg_ll for name, split in self.metrics.splits.items()}
@@ -212,9 +215,9 @@ def lower_graph(
     return lower(passes.run(graph, passes.BEFORE_TRAINING, dump, keep=keep))
 
 
-def circuit_model(graph: Graph, dump: Dump | None = None) -> Model:
-    """Return the model of a checked circuit that no recipe made."""
-    program, parameters = lower_graph(graph, dump)
+def circuit_model(graph: Graph, dump: Dump | None = None, *, optimise: bool = True) -> Model:
+    """Return the model of a checked circuit that no recipe made; node by node if not `optimise`."""
+    program, parameters = lower_graph(graph, dump) if optimise else lower(graph)
     used = used_plugins([], [table.distribution for table in program.leaves])
     name = str(graph.graph.get("name", "circuit"))
     return Model(name, program, parameters, plugin_record(used))
@@ -250,6 +253,7 @@ def fit(
     with _timed(seconds, "train"):
         fitter = ProgramFitter(
             recipe.optimizer,
+            recipe.objective,
             recipe.prune,
             recipe.smoothing,
             recipe.seed,
@@ -268,6 +272,10 @@ def fit(
         compiled = replace(compiled, recipe=recipe, program=found.program)
         model = _model(compiled, fitted.parameters, backend).finished()
 
+    objective, refined = None, found.refined
+    if refined is not None:
+        target = tuple(getattr(recipe.objective, "target", ()))
+        objective = ObjectiveMetrics.of(recipe.objective.plugin_name, target, refined)
     metrics = Metrics(
         {},
         model.program.facts(),
@@ -277,8 +285,11 @@ def fit(
         recipe.seed,
         PruneMetrics.of(found.pruning) if found.pruning is not None else None,
         f"{over.message} ({over.code})" if over is not None else None,
+        objective=objective,
     )
-    return Trained(recipe, model, fitted, _known_scores(fitted, distinct), metrics)
+    # An objective scores the rows that it can use, which need not be all of them.
+    known = _known_scores(fitted, distinct) if refined is None else {}
+    return Trained(recipe, model, fitted, known, metrics)
 
 
 def evaluate(
@@ -287,6 +298,7 @@ def evaluate(
     """Score these splits, as far as training has not; return the training with their metrics."""
     model, metrics = trained.model, trained.metrics
     scores, splits = dict(trained.scores), dict(metrics.splits)
+    conditional = dict(trained.conditional)
     (observer or Observer()).stage(Stage.EVALUATING)
     spent: dict[str, float] = {}
     with _timed(spent, "evaluate"):
@@ -294,12 +306,25 @@ def evaluate(
             if name not in scores:
                 batch = model.engine.load(dataset.distinct[name], once=True)
                 scores[name] = model.engine.score(model.parameters, batch)
-            splits[name] = SplitMetrics(**scores[name].as_json(dataset.splits[name].rows))
+            if name not in conditional:
+                found = trained.recipe.objective.score(
+                    model.engine, model.parameters, dataset.distinct[name]
+                )
+                conditional.update({name: found} if found is not None else {})
+            splits[name] = SplitMetrics(
+                **scores[name].as_json(dataset.splits[name].rows),
+                conditional_ll=_average(conditional.get(name)),
+            )
     seconds = {name: value for name, value in metrics.seconds.items() if name != "total"}
     seconds["evaluate"] = seconds.get("evaluate", 0.0) + spent["evaluate"]
     seconds["total"] = sum(seconds.values())
     seconds = {name: round(value, 3) for name, value in seconds.items()}
-    return replace(trained, scores=scores, metrics=replace(metrics, splits=splits, seconds=seconds))
+    metrics = replace(metrics, splits=splits, seconds=seconds)
+    return replace(trained, scores=scores, conditional=conditional, metrics=metrics)
+
+
+def _average(score: Score | None) -> float | None:
+    return score.average if score is not None and score.possible > 0.0 else None
 
 
 def report_impossible_rows(scores: Mapping[str, Score], sink: Sink) -> None:

@@ -142,14 +142,14 @@ def _answer(system: System, command: dict[str, Any]) -> dict[str, Any]:
             }
             return {**about, **told, "peak_mb": peak_mb()}
         case "call":
-            spent, values = _timed(system.call, command["fill"], system.restore)
+            spent, values = timed(system.call, command["fill"], system.restore)
             return {**spent, "mean": _mean(values), "peak_mb": peak_mb()}
         case "pass" if isinstance(system, PreparingSystem):
-            spent, mean = _timed(system.training_pass, command["fill"], system.restore)
+            spent, mean = timed(system.training_pass, command["fill"], system.restore)
             return {**spent, "mean": mean, "peak_mb": peak_mb()}
         case "em":
             # Always from the circuit's own parameters: all repeats and all systems do the same.
-            spent, _ = _timed(system.em, command["fill"], system.restore)
+            spent, _ = timed(system.em, command["fill"], system.restore)
             peak = peak_mb()
             score = _mean(system.call()) if command["score"] else None
             system.restore()
@@ -165,7 +165,7 @@ def _mean(values: NDArray[Any]) -> float:
 Found = TypeVar("Found")
 
 
-def _timed(
+def timed(
     work: Callable[[], Found], fill: float, before: Callable[[], None]
 ) -> tuple[dict[str, float], Found]:
     """Repeat the work for `fill` seconds, at least once; return its mean time and last result.

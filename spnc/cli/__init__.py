@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from spnc.cli.arguments import add_commands, check_command
+from spnc.cli.arguments import add_commands, check_command, parsed
 from spnc.cli.output import complain
 from spnc.diagnostics import InputError
 
@@ -27,11 +27,18 @@ COMMANDS = (
     "compile",
     "train",
     "evaluate",
+    "query",
     "sample",
+    "impute",
+    "predict",
+    "anomalies",
+    "dependence",
     "inspect",
     "plot",
     "report",
+    "explore",
     "format",
+    "export",
     "data",
     "explain",
     "schema",
@@ -67,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     top = parser()
     check_command(top, words)
-    arguments = top.parse_args(words)
+    arguments = parsed(top, words)
     try:
         code = _run_with_plugins(arguments) if arguments.plugin else int(arguments.run(arguments))
         if sys.stdout is not None:  # it was closed

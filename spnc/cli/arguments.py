@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from spnc.backends import Backend
@@ -73,6 +74,19 @@ def check_command(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     check_command(commands[words[0]], words[1:])
 
 
+def parsed(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """Parse the words of a command line; questions may also stand after options.
+
+    argparse gives a list of positional arguments only what stands before the first option.
+    """
+    found, rest = parser.parse_known_args(words)
+    if rest and (not hasattr(found, "questions") or any(word.startswith("-") for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        found.questions += rest
+    return found
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """`--json`: facts for programs instead of text for people."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
@@ -95,6 +109,26 @@ def add_settings(parser: argparse.ArgumentParser, *, computing: bool = True) -> 
     parser.add_argument("--seed", metavar="N", help="short for --set seed=N")
     if computing:
         parser.add_argument("--backend", metavar="NAME", help="short for --set backend=NAME")
+
+
+def add_image(parser: argparse.ArgumentParser) -> None:
+    """`--image`: the shape of rows that are pictures."""
+    parser.add_argument(
+        "--image",
+        type=_image,
+        metavar="LINESxCOLUMNS",
+        help="show rows as pictures of this shape, or `none` (default: decided by column names)",
+    )
+
+
+def _image(text: str) -> tuple[int, int] | Literal["none"]:
+    """Parse a shape such as 8x8, or `none`."""
+    if text == "none":
+        return "none"
+    found = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5})", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text} is neither a shape such as 28x28 nor `none`")
+    return int(found[1]), int(found[2])
 
 
 def add_plugins(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ class Stage(Enum):
     PREPARING = "preparing the backend"  # slow only once per machine: kernels are compiled
     TRAINING = "training"
     PRUNING = "pruning and training again"
+    REFINING = "fitting to the target"
     EVALUATING = "evaluating"
 
 

@@ -16,6 +16,21 @@ from numpy.typing import NDArray
 Mask = NDArray[np.bool_]
 
 
+class _Compute:
+    """The functions of `pyarrow.compute`, which is imported when one is first used.
+
+    That takes a tenth of a second, and questions about arrays do without.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        import pyarrow.compute
+
+        return getattr(pyarrow.compute, name)
+
+
+compute = _Compute()
+
+
 def stored_numbers(values: Any) -> NDArray[Any]:
     """Return whole numbers or doubles as Arrow stores them, chunked or not.
 

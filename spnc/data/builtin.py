@@ -10,6 +10,7 @@ import numpy as np
 from spnc.data import measurements
 from spnc.data.asia import ASIA_COLUMNS, asia_entropy, asia_log_probability, asia_rows
 from spnc.data.dataset import UNSPLIT
+from spnc.data.penguins import PENGUIN_COLUMNS, PENGUIN_UNITS, penguins
 from spnc.data.raw_table import RawColumn, RawTable, number_columns
 from spnc.diagnostics import Sink, Span, nearest
 
@@ -75,6 +76,13 @@ BUILTINS = {
             measurements.IRIS_COLUMNS,
             measurements.iris,
             measurements.IRIS_UNITS,
+        ),
+        Builtin(
+            "penguins",
+            "344 penguins of three species: island, four measurements, sex and year; some missing",
+            PENGUIN_COLUMNS,
+            penguins,
+            PENGUIN_UNITS,
         ),
         Builtin(
             "wine",

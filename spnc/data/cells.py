@@ -117,6 +117,15 @@ def cell_texts(columns: Iterable[Column], row: Iterable[float]) -> list[str]:
     return [cell_text(c, float(v)) for c, v in zip(columns, row, strict=True)]
 
 
+def rounded_values(column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values that the column can hold: whole numbers, or multiples of the resolution."""
+    if column.is_finite:
+        return values
+    if column.kind == "count":
+        return np.maximum(np.rint(values), 0.0)
+    return np.array([_rounded(column, value) for value in values.tolist()], dtype=np.float64)
+
+
 def _rounded(column: Column, value: float) -> float:
     """Return the multiple of the column's resolution that is nearest to a value."""
     if column.scale is None or not math.isfinite(value):

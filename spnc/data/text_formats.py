@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 import numpy as np
-import pyarrow.compute as pc
 
+from spnc.data.arrow_arrays import compute
 from spnc.data.text_cells import NUMBER
 from spnc.data.text_values import DATES, Meaning
 
@@ -71,7 +71,7 @@ class NumberFormat:
             pattern = f"{pattern}|^(?i:{NUMBER})$"
         return Meaning(
             "numbers",
-            lambda texts: pc.match_substring_regex(texts, pattern),
+            lambda texts: compute.match_substring_regex(texts, pattern),
             lambda texts: [self._value(text) for text in texts],
         )
 
@@ -113,7 +113,7 @@ class DateFormat:
         if self.unit:
             return Meaning(
                 "numbers",
-                lambda texts: pc.match_substring_regex(texts, _DATE_TEXTS[self.order]),
+                lambda texts: compute.match_substring_regex(texts, _DATE_TEXTS[self.order]),
                 lambda texts: [value(text) for text in texts],
             )
         own = re.compile(_DATE_TEXTS[self.order])
@@ -125,8 +125,8 @@ class DateFormat:
 
         return Meaning(
             "dates",
-            lambda texts: pc.or_(
-                pc.match_substring_regex(texts, _DATE_TEXTS[self.order]), DATES.fits(texts)
+            lambda texts: compute.or_(
+                compute.match_substring_regex(texts, _DATE_TEXTS[self.order]), DATES.fits(texts)
             ),
             values,
         )

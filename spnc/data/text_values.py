@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from spnc.common.arrays import Floats
-from spnc.data.arrow_arrays import Mask, stored_numbers, text_array, truth_array, truths
+from spnc.data.arrow_arrays import Mask, compute, stored_numbers, text_array, truth_array, truths
 from spnc.data.raw_table import RawColumn, RawKind, smallest
 from spnc.data.text_cells import NUMBER, is_number, number_of
 
@@ -44,9 +43,9 @@ def cleaned(column: RawColumn, missing: Sequence[str]) -> RawColumn:
         return column
     if column.kind != "texts" or column.texts is None or not len(column.texts):
         return column
-    texts = pc.utf8_trim_whitespace(column.texts).dictionary_encode()
+    texts = compute.utf8_trim_whitespace(column.texts).dictionary_encode()
     words = texts.dictionary
-    is_mark = truths(pc.is_in(words, value_set=text_array([m.strip() for m in missing])))
+    is_mark = truths(compute.is_in(words, value_set=text_array([m.strip() for m in missing])))
     if marks:
         is_mark |= [is_number(w) and number_of(w) in marks for w in words.to_pylist()]
     cells = column.cells
@@ -76,17 +75,17 @@ class Meaning(NamedTuple):
 
 NUMBERS = Meaning(
     "numbers",
-    lambda texts: pc.match_substring_regex(texts, f"^(?i:{NUMBER})$"),
+    lambda texts: compute.match_substring_regex(texts, f"^(?i:{NUMBER})$"),
     lambda texts: [float(text) for text in texts],
 )
 BOOLEANS = Meaning(
     "booleans",
-    lambda texts: pc.is_in(pc.utf8_lower(texts), value_set=text_array(list(_TRUTH))),
+    lambda texts: compute.is_in(compute.utf8_lower(texts), value_set=text_array(list(_TRUTH))),
     lambda texts: [_TRUTH[text.lower()] for text in texts],
 )
 DATES = Meaning(
     "dates",
-    lambda texts: pc.match_substring_regex(texts, _DATE),
+    lambda texts: compute.match_substring_regex(texts, _DATE),
     lambda texts: _seconds(texts),
 )
 
@@ -124,7 +123,7 @@ def converted(column: RawColumn, meaning: Meaning) -> tuple[RawColumn, Mask]:
 
 def are_digits(column: RawColumn) -> bool:
     """Whether all texts of a column are whole numbers."""
-    return bool(pc.all(pc.match_substring_regex(column.texts, _DIGITS)).as_py())
+    return bool(compute.all(compute.match_substring_regex(column.texts, _DIGITS)).as_py())
 
 
 def exceed_doubles(column: RawColumn) -> bool:
@@ -169,7 +168,7 @@ def is_padded(texts: Any) -> bool:
         return any(is_padded(chunk) for chunk in texts.chunks)
     if pa.types.is_dictionary(texts.type):
         texts = texts.dictionary
-    return bool(truths(pc.match_substring_regex(texts, _PADDED)).any())
+    return bool(truths(compute.match_substring_regex(texts, _PADDED)).any())
 
 
 def is_canonical(column: RawColumn) -> bool:

@@ -28,7 +28,7 @@ class Circuit(Options):
     """A circuit from a file, or a trained model, taken as it is; columns are matched by name."""
 
     file: str = option(
-        doc="a circuit (.spn in the language, or .json in node-link form) or a model (.spnc)",
+        doc="a circuit (.spn, .json in node-link form, .graphml) or a model (.spnc)",
         path=True,
     )
 

@@ -47,14 +47,18 @@ def state_bytes(state: State, fingerprint: str) -> bytes:
         "best_iteration": state.best_iteration,
         "history": _rows(state.history),
     }
-    if state.earlier is not None:
-        tensors |= _arrays("earlier.", state.earlier.parameters)
-        about["earlier"] = {
-            "history": _rows(state.earlier.history),
-            "stopped": state.earlier.stopped,
-            "kept": state.earlier.kept,
-            "kept_iteration": state.earlier.kept_iteration,
-        }
+    if state.earlier:
+        about["earlier"] = []
+    for number, fitted in enumerate(state.earlier):
+        tensors |= _arrays(f"earlier.{number}.", fitted.parameters)
+        about["earlier"].append(
+            {
+                "history": _rows(fitted.history),
+                "stopped": fitted.stopped,
+                "kept": fitted.kept,
+                "kept_iteration": fitted.kept_iteration,
+            }
+        )
     return save(tensors, metadata={FORMAT: json.dumps(about)})
 
 
@@ -62,7 +66,7 @@ def read_state(path: Path, fingerprint: str, like: Parameters) -> State | None:
     """Return the state in a file; None if it belongs to another run.
 
     Its arrays must have the shapes of `like`, the parameters that training began with. Those of a
-    fit after pruning have shapes of their own, and memories are the optimiser's: both are checked
+    fit after another have shapes of their own, and memories are the optimiser's: both are checked
     when training continues. Raises many kinds of errors for other files.
     """
     from safetensors import safe_open
@@ -72,13 +76,12 @@ def read_state(path: Path, fingerprint: str, like: Parameters) -> State | None:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if about["fingerprint"] != fingerprint:
         return None
-    earlier = None
-    if "earlier" in about:
-        first = about["earlier"]
-        history, kept = _history(first["history"], first["kept_iteration"])
-        found = _parameters("earlier.", tensors, like)
-        earlier = FitResult(found, history, str(first["stopped"]), str(first["kept"]), kept)
-    shaped = like if earlier is None else None
+    earlier = []
+    for number, fit in enumerate(about.get("earlier", [])):
+        history, kept = _history(fit["history"], fit["kept_iteration"])
+        found = _parameters(f"earlier.{number}.", tensors, like if number == 0 else None)
+        earlier.append(FitResult(found, history, str(fit["stopped"]), str(fit["kept"]), kept))
+    shaped = None if earlier else like
     history, best = _history(about["history"], about["best_iteration"])
     return State(
         _parameters("", tensors, shaped),
@@ -86,7 +89,7 @@ def read_state(path: Path, fingerprint: str, like: Parameters) -> State | None:
         best,
         history,
         {n.removeprefix("memory."): a for n, a in tensors.items() if n.startswith("memory.")},
-        earlier,
+        tuple(earlier),
     )
 
 

@@ -8,13 +8,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from spnc.training import FitResult
-from spnc.training.fit import PruneOutcome
+from spnc.runs.fit_metrics import (
+    MAYBE,
+    NUMBER,
+    ObjectiveMetrics,
+    OptimizerMetrics,
+    PruneMetrics,
+    taken,
+)
 
 # No log-likelihood and no time is beyond this: a larger number in a file is damage.
 _ABSURD = 1e15
-_NUMBER = (int, float)
-_MAYBE = (int, float, type(None))
 
 
 @dataclass(frozen=True)
@@ -24,96 +28,23 @@ class SplitMetrics:
     rows: int
     avg_ll: float | None  # None if every row is impossible
     impossible_rows: int
+    # With `objective: conditional`: that of the target given the other cells.
+    conditional_ll: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values for `metrics.json`."""
+        found = asdict(self)
+        if self.conditional_ll is None:
+            del found["conditional_ll"]
+        return found
 
     @classmethod
     def from_json(cls, value: Any, name: str) -> Self:
         """Return the metrics of a split. Raises LookupError, TypeError or ValueError."""
-        wanted = {"rows": int, "avg_ll": _MAYBE, "impossible_rows": int}
-        return cls(**_taken(value, wanted, name))
-
-
-@dataclass(frozen=True)
-class OptimizerMetrics:
-    """What ended training, and which parameters were kept."""
-
-    method: str
-    iterations: int
-    stopped: str
-    kept: str
-    kept_iteration: int
-
-    @classmethod
-    def of(cls, method: str, fitted: FitResult) -> Self:
-        """Return the metrics of a fit by this optimiser."""
-        last = fitted.history[-1].iteration
-        return cls(method, last, fitted.stopped, fitted.kept, fitted.kept_iteration)
-
-    @classmethod
-    def from_json(cls, value: Any) -> Self:
-        """Return the metrics of the optimiser. Raises LookupError, TypeError or ValueError."""
-        wanted = {"method": str, "iterations": int, "stopped": str, "kept": str}
-        return cls(**_taken(value, {**wanted, "kept_iteration": int}, "optimizer"))
-
-
-@dataclass(frozen=True)
-class FitMetrics:
-    """One of the fits before and after pruning."""
-
-    iterations: int
-    stopped: str
-    kept: str
-    kept_iteration: int
-    train: float
-    valid: float | None
-
-    @classmethod
-    def of(cls, fitted: FitResult) -> Self:
-        """Return the metrics of a fit."""
-        last, at = fitted.history[-1].iteration, fitted.kept_iteration
-        kept = fitted.history[at]
-        return cls(last, fitted.stopped, fitted.kept, at, kept.train, kept.valid)
-
-    @classmethod
-    def from_json(cls, value: Any) -> Self:
-        """Return the metrics of a fit. Raises LookupError, TypeError or ValueError."""
-        wanted = {"iterations": int, "stopped": str, "kept": str, "kept_iteration": int}
-        return cls(**_taken(value, {**wanted, "train": _NUMBER, "valid": _MAYBE}, "a fit"))
-
-
-@dataclass(frozen=True)
-class PruneMetrics:
-    """What pruning did: `kept` is "pruned" or "whole"."""
-
-    flow_below: float
-    edges_before: int
-    edges_after: int
-    kept: str
-    fits: tuple[FitMetrics, ...]
-
-    @classmethod
-    def of(cls, outcome: PruneOutcome) -> Self:
-        """Return the metrics of pruning."""
-        kept = "pruned" if outcome.pruned else "whole"
-        fits = tuple(map(FitMetrics.of, outcome.fits))
-        return cls(outcome.flow_below, outcome.edges_before, outcome.edges_after, kept, fits)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values for `metrics.json`."""
-        return {
-            "flow_below": self.flow_below,
-            "edges": {"before": self.edges_before, "after": self.edges_after},
-            "kept": self.kept,
-            "fits": [asdict(fit) for fit in self.fits],
-        }
-
-    @classmethod
-    def from_json(cls, value: Any) -> Self:
-        """Return the metrics of pruning. Raises LookupError, TypeError or ValueError."""
-        wanted = {"flow_below": _NUMBER, "edges": dict, "kept": str, "fits": list}
-        found = _taken(value, wanted, "prune")
-        edges = _taken(found["edges"], {"before": int, "after": int}, "edges")
-        fits = tuple(FitMetrics.from_json(fit) for fit in found["fits"])
-        return cls(found["flow_below"], edges["before"], edges["after"], found["kept"], fits)
+        wanted = {"rows": int, "avg_ll": MAYBE, "impossible_rows": int}
+        if isinstance(value, dict) and "conditional_ll" in value:
+            wanted["conditional_ll"] = MAYBE
+        return cls(**taken(value, wanted, name))
 
 
 @dataclass(frozen=True)
@@ -142,16 +73,16 @@ class TryMetrics:
         wanted = {
             "try": int,
             "values": dict,
-            "valid": _MAYBE,
+            "valid": MAYBE,
             "valid_impossible": int,
-            "train": _MAYBE,
+            "train": MAYBE,
             "train_impossible": int,
             "edges": int,
             "iterations": int,
-            "seconds": _NUMBER,
+            "seconds": NUMBER,
             "chosen": bool,
         }
-        found = _taken(value, wanted, "a try")
+        found = taken(value, wanted, "a try")
         return cls(found.pop("try"), **found)
 
 
@@ -178,13 +109,13 @@ class SearchMetrics:
     @classmethod
     def from_json(cls, value: Any) -> Self:
         """Return the metrics of a search. Raises LookupError, TypeError or ValueError."""
-        wanted = {"choices": dict, "chosen": int, "seconds": _NUMBER, "tries": list}
-        found = _taken(value, wanted, "search")
+        wanted = {"choices": dict, "chosen": int, "seconds": NUMBER, "tries": list}
+        found = taken(value, wanted, "search")
         tries = tuple(TryMetrics.from_json(one) for one in found["tries"])
         if any(list(one.values) != list(tries[0].values) for one in tries):
             raise ValueError("its tries do not choose the same things")
         budget = value.get("budget")
-        if not isinstance(budget, _MAYBE):
+        if not isinstance(budget, MAYBE):
             raise TypeError("`budget` of search is not what it should be")
         return cls(found["choices"], found["chosen"], found["seconds"], tries, budget)
 
@@ -202,6 +133,7 @@ class Metrics(Mapping[str, Any]):
     prune: PruneMetrics | None = None
     passed_over: str | None = None  # why `backend: auto` did not take the GPU
     search: SearchMetrics | None = None
+    objective: ObjectiveMetrics | None = None  # None: the joint likelihood
 
     @property
     def spent(self) -> float:
@@ -220,9 +152,10 @@ class Metrics(Mapping[str, Any]):
     def to_json(self) -> dict[str, Any]:
         """Return plain values for `metrics.json`; what did not happen is left out."""
         return {
-            "splits": {name: asdict(split) for name, split in self.splits.items()},
+            "splits": {name: split.to_json() for name, split in self.splits.items()},
             "model": dict(self.model),
             "optimizer": asdict(self.optimizer),
+            **({"objective": asdict(self.objective)} if self.objective is not None else {}),
             **({"prune": self.prune.to_json()} if self.prune is not None else {}),
             "seconds": dict(self.seconds),
             "backend": self.backend,
@@ -238,10 +171,10 @@ class Metrics(Mapping[str, Any]):
         Raises LookupError, TypeError or ValueError if they are not what `to_json` returns.
         """
         wanted = {"splits": dict, "model": dict, "optimizer": dict, "seconds": dict}
-        found = _taken(value, {**wanted, "backend": str, "seed": int}, "metrics")
-        model = _taken(found["model"], dict.fromkeys(MODEL_FACTS, int), "model")
-        seconds = _taken(found["seconds"], {"total": _NUMBER}, "seconds")
-        if not all(isinstance(s, _NUMBER) for s in found["seconds"].values()):
+        found = taken(value, {**wanted, "backend": str, "seed": int}, "metrics")
+        model = taken(found["model"], dict.fromkeys(MODEL_FACTS, int), "model")
+        seconds = taken(found["seconds"], {"total": NUMBER}, "seconds")
+        if not all(isinstance(s, NUMBER) for s in found["seconds"].values()):
             raise TypeError("its seconds are not numbers")
         passed_over = value.get("passed_over")
         if not isinstance(passed_over, str | None):
@@ -256,6 +189,7 @@ class Metrics(Mapping[str, Any]):
             PruneMetrics.from_json(value["prune"]) if "prune" in value else None,
             passed_over,
             SearchMetrics.from_json(value["search"]) if "search" in value else None,
+            ObjectiveMetrics.from_json(value["objective"]) if "objective" in value else None,
         )
 
     @classmethod
@@ -268,20 +202,6 @@ class Metrics(Mapping[str, Any]):
 
 
 MODEL_FACTS = ("nodes", "edges", "layers", "sums", "products", "leaves", "parameters")
-
-
-def _taken(value: Any, wanted: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the wanted items of a mapping, each of its type."""
-    if not isinstance(value, dict):
-        raise TypeError(f"`{name}` is not what it should be")
-    found = {}
-    for key, kind in wanted.items():
-        item = value[key]
-        # A boolean is an int to Python, but a number in no file of ours.
-        if not isinstance(item, kind) or (isinstance(item, bool) and kind is not bool):
-            raise TypeError(f"`{key}` of {name} is not what it should be")
-        found[key] = item
-    return found
 
 
 def _sensible(text: str) -> float:

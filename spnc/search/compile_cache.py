@@ -103,4 +103,6 @@ def forest_key(recipe: Recipe) -> Hashable:
 
 def circuit_key(recipe: Recipe) -> Recipe:
     """Return what the circuit before training depends on: all but how it is trained and pruned."""
-    return replace(recipe, optimizer=fields_of(Recipe)["optimizer"].default, prune=None)
+    fields = fields_of(Recipe)
+    default = {name: fields[name].default for name in ("optimizer", "objective", "prune")}
+    return replace(recipe, **default)

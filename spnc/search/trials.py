@@ -102,8 +102,8 @@ class Trials:
         outcome = Outcome(
             number,
             values,
-            found.scores["valid"],
-            found.scores["train"],
+            (found.conditional or found.scores)["valid"],
+            (found.conditional or found.scores)["train"],
             found.metrics.model["edges"],
             found.metrics.optimizer.iterations,
             self.clock() - began,

@@ -10,7 +10,7 @@ import lark
 from spnc.diagnostics import Sink, Source, Span
 from spnc.language.grammar import span_of, unquoted
 from spnc.language.parser import parse
-from spnc.registry import LEARNERS, OPTIMIZERS, RESIDUALS, STOPS, fields_of
+from spnc.registry import LEARNERS, OBJECTIVES, OPTIMIZERS, RESIDUALS, STOPS, fields_of
 from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree
 
@@ -153,7 +153,7 @@ def _name_keys() -> dict[str, str]:
     """Options of plug-ins that hold a plug-in, and the key under which YAML has its name."""
     return {
         field.name: field.rule.registry.key
-        for registry in (LEARNERS, RESIDUALS, OPTIMIZERS, STOPS)
+        for registry in (LEARNERS, RESIDUALS, OPTIMIZERS, OBJECTIVES, STOPS)
         for plugin in registry.usable()[0].values()
         for field in fields_of(plugin).values()
         if field.rule.registry is not None

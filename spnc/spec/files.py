@@ -8,7 +8,7 @@ from typing import Literal
 from spnc.diagnostics import Sink, Source
 from spnc.language.parser import opens_circuit
 
-FileKind = Literal["yaml", "dsl", "circuit", "node-link", "model"]
+FileKind = Literal["yaml", "dsl", "circuit", "node-link", "graphml", "model"]
 
 
 def kind_of(path: Path, text: str | None, sink: Sink) -> FileKind | None:
@@ -18,6 +18,8 @@ def kind_of(path: Path, text: str | None, sink: Sink) -> FileKind | None:
         return "yaml"
     if suffix == ".json":
         return "node-link"
+    if suffix == ".graphml":
+        return "graphml"
     if suffix == ".spnc":
         return "model"
     if suffix == ".spn":
@@ -26,7 +28,8 @@ def kind_of(path: Path, text: str | None, sink: Sink) -> FileKind | None:
         "E116",
         f"`{path}` has a suffix that spnc does not know",
         where=str(path),
-        help="specs end in .yaml, .yml or .spn, circuits in .spn or .json, models in .spnc",
+        help="specs end in .yaml, .yml or .spn, circuits in .spn, .json or .graphml, models in "
+        ".spnc",
     )
     return None
 

@@ -104,7 +104,7 @@ def recipe_from(
     elif kind == "dsl":
         tree = read_dsl(source, sink)
     elif kind is not None:
-        what = {"circuit": "a circuit", "node-link": "a circuit", "model": "a trained model"}[kind]
+        what = "a trained model" if kind == "model" else "a circuit"
         sink.error(
             "E116",
             f"`{source.name}` holds {what}, not a spec",

@@ -12,6 +12,7 @@ from spnc.leaves.smoothing import Smoothing
 from spnc.registry import (
     BACKENDS,
     LEARNERS,
+    OBJECTIVES,
     OPTIMIZERS,
     RESIDUALS,
     Conflict,
@@ -21,7 +22,7 @@ from spnc.registry import (
 )
 from spnc.residuals import Residual
 from spnc.spec.space import Search, Space
-from spnc.training import Optimizer
+from spnc.training import Objective, Optimizer
 from spnc.training.flow_pruning import Prune
 
 VERSION = 1
@@ -75,6 +76,9 @@ class Recipe(Options):
         Smoothing(), "pseudo-rows added to every alternative of every sum and leaf"
     )
     optimizer: Optimizer = choice(OPTIMIZERS, "em", "how parameters are fitted")
+    objective: Objective = choice(
+        OBJECTIVES, "joint", "what parameters are fitted to once the optimizer is done"
+    )
     prune: Prune | None = option(None, "edges to drop after training, before fitting once more")
     backend: Backend = choice(BACKENDS, "auto", "what does the computing")
     seed: int = option(0, "the seed of all randomness in learning", min=0)

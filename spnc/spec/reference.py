@@ -10,6 +10,7 @@ from spnc.leaves.smoothing import Smoothing
 from spnc.registry import (
     BACKENDS,
     LEARNERS,
+    OBJECTIVES,
     OPTIMIZERS,
     RESIDUALS,
     STOPS,
@@ -32,10 +33,11 @@ A *choice* is something with a name and options of its own. In YAML it is a mapp
 (`optimizer: {method: em, patience: 5}`), or the bare name when no option is set (`optimizer: em`);
 in the language it is `em(patience = 5)`, or `em`. Where a value may be absent, write `none`.
 
-Values in entries of `forest`, in `residual` and in `optimizer`, and `smoothing`, `prune` and
-`seed`, can be searched for: `smoothing: {search: [0.03, 0.1]}`, in the language
-`smoothing search [0.03, 0.1]`. `spnc train` trains every combination and keeps the one with the
-highest log-likelihood on the validation rows.
+Values in entries of `forest`, in `residual` and in `optimizer`, `smoothing`, `prune` and `seed`,
+and options of `objective` but its target, can be searched for: `smoothing: {search: [0.03, 0.1]}`,
+in the language `smoothing search [0.03, 0.1]`. `spnc train` trains every combination and keeps the
+one with the highest log-likelihood on the validation rows; with `objective: conditional`, that of
+the target.
 
 Plug-ins of other packages have options too, which `spnc schema` includes; see
 [plug-ins](plugins.md).
@@ -51,7 +53,14 @@ def reference() -> str:
     parts.append(_section("An entry of `forest`", Component))
     parts.append(_section("`smoothing`", Smoothing))
     parts.append(_section("`prune`", Prune))
-    registries: list[Registry[Any]] = [LEARNERS, RESIDUALS, OPTIMIZERS, STOPS, BACKENDS]
+    registries: list[Registry[Any]] = [
+        LEARNERS,
+        RESIDUALS,
+        OPTIMIZERS,
+        OBJECTIVES,
+        STOPS,
+        BACKENDS,
+    ]
     for registry in registries:
         parts.append(f"## Every {registry.kind}\n\nChosen under the key `{registry.key}`.\n")
         for name, plugin in registry.builtin.items():

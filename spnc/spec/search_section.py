@@ -28,6 +28,8 @@ from spnc.spec.write_dsl import dsl_value
 KEY = "search"
 # Options that identify a run, and are the same for every try.
 FIXED = ("spnc", "model", "plugins", "data", "backend", "lock", KEY)
+# What tries have to have in common to be compared, and the forest, whose entries are searched for.
+_FIXED_PATHS = (("forest",), ("objective",), ("objective", "kind"), ("objective", "target"))
 _FEW = 1_000_000  # points of a grid that are numbered in an array to draw from them
 
 
@@ -71,13 +73,15 @@ class _Finder:
                 message = f"`{KEY}` cannot have `{other.key}` beside it"
                 help = f"write `{path[-1]}: {{{KEY}: [...]}}`, and the other option elsewhere"
                 self._report("E130", message, other.key_span, help)
-        if path[0] in FIXED or path == ("forest",):
+        if path[0] in FIXED or path[:2] in _FIXED_PATHS:
+            fixed = path[0] if path[0] in FIXED else ".".join(path[:2])
             self._report(
                 "E132",
-                f"`{path[0]}` cannot be searched for",
+                f"`{fixed}` cannot be searched for",
                 place,
                 "give it one value; options in the entries of `forest`, `residual`, `optimizer`, "
-                "`smoothing`, `prune` and `seed` can be searched for",
+                "`smoothing`, `prune`, `seed`, and of `objective` all but its target, can be "
+                "searched for",
             )
         if not isinstance(value, Sequence):
             message = f"`{KEY}` needs a list of values to try, found {describe(value)}"

@@ -11,6 +11,7 @@ framework; nothing in spnc imports this package.
 from spnc.testing.backends import BACKEND_PROMISES, check_backend
 from spnc.testing.learners import LEARNER_PROMISES, check_learner
 from spnc.testing.leaves import LEAF_PROMISES, check_leaf
+from spnc.testing.objectives import OBJECTIVE_PROMISES, check_objective
 from spnc.testing.optimizers import OPTIMIZER_PROMISES, check_optimizer
 from spnc.testing.promises import Promise
 from spnc.testing.residuals import RESIDUAL_PROMISES, check_residual
@@ -20,6 +21,7 @@ __all__ = [
     "BACKEND_PROMISES",
     "LEAF_PROMISES",
     "LEARNER_PROMISES",
+    "OBJECTIVE_PROMISES",
     "OPTIMIZER_PROMISES",
     "RESIDUAL_PROMISES",
     "STOP_PROMISES",
@@ -27,6 +29,7 @@ __all__ = [
     "check_backend",
     "check_leaf",
     "check_learner",
+    "check_objective",
     "check_optimizer",
     "check_residual",
     "check_stop",

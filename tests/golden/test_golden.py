@@ -36,9 +36,12 @@ from spnc.data.debd_hashes import DEBD_SHA256
 from spnc.diagnostics import Diagnostic, InputError, codes, explanation, render
 from spnc.graph.nodes import Builder
 from spnc.leaves.categorical import Categorical
+from spnc.leaves.uniform import Uniform
+from spnc.model import Model
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS
 from spnc.runs.lock import versions
+from tests.stand_in import spflow
 from tests.stand_in.devices import pretend
 
 HERE = Path(__file__).parent
@@ -157,7 +160,10 @@ def test_every_expected_text_has_its_input() -> None:
 # ---- codes ---------------------------------------------------------------------------------
 
 # Reached from Python, or only with a server: each has a test below.
-NOT_FROM_A_FILE = {"E505", "E709", "W131", "W304", "W403"}
+NOT_FROM_A_FILE = {
+    *("E505", "E709", "E851", "E852", "E853", "E863", "E864", "E865"),
+    *("W131", "W304", "W403"),
+}
 
 
 def codes_in_source() -> set[str]:
@@ -251,6 +257,31 @@ def test_values_of_the_wrong_shape_are_e505() -> None:
     with pytest.raises(InputError) as error:
         model.log_likelihood([[0, 1]])
     assert str(error.value).startswith("error[E505]: the values have the shape (1, 2)")
+
+
+def spflow_error(call) -> str:
+    with pytest.raises(InputError) as error:
+        call()
+    return str(error.value)
+
+
+def test_objects_of_spflow_without_spflow_are_e863(monkeypatch) -> None:
+    spflow.uninstall(monkeypatch)
+    text = spflow_error(spnc.compile(HERE / "good/circuits/leaf.spn").to_spflow)
+    assert text.startswith("error[E863]: SPFlow 0.0.48 is needed to make its objects")
+
+
+def test_leaves_that_spflow_lacks_are_e864(monkeypatch) -> None:
+    spflow.install(monkeypatch)
+    builder = Builder([Column("price", "real", 0)])
+    builder.leaf(0, Uniform(0.0, 1.0))
+    text = spflow_error(Model("prices", *lower(builder.graph)).to_spflow)
+    assert text.startswith("error[E864]: SPFlow 0.0.48 has no leaf like `uniform`\n  = over price")
+
+
+def test_objects_that_are_not_spflows_are_e865() -> None:
+    text = spflow_error(lambda: spnc.from_spflow(object()))
+    assert text.startswith("error[E865]: this circuit of SPFlow cannot be read: `object` is not a")
 
 
 def test_more_states_than_sixteen_bits_can_number_are_e709(monkeypatch) -> None:

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spnc.api import read_thing
@@ -44,6 +44,8 @@ def fit(
     missing=st.sampled_from([0.0, 0.2]),
     numeric=st.sampled_from([0.0, 0.5]),
 )
+@example(seed=674, alpha=0.0, missing=0.0, numeric=0.5)  # leaves that stand on single values
+@example(seed=55277, alpha=0.0, missing=0.0, numeric=0.5)
 def test_likelihood_plus_prior_never_falls(
     backend: str, seed: int, alpha: float, missing: float, numeric: float
 ) -> None:

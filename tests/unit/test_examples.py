@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,16 @@ PRINTS = {
     "words_and_numbers": "petal_length (cm)",
 }
 GUIDE = ROOT / "docs/guide.md"
-PAGES_WITH_CODE = ("README.md", "docs/guide.md", "docs/data.md")
+PAGES_WITH_CODE = (
+    "README.md",
+    "docs/guide.md",
+    "docs/data.md",
+    "docs/questions.md",
+    "docs/tables.md",
+    "docs/circuits.md",
+    "docs/exports.md",
+)
+QUESTIONS = ROOT / "docs/questions.md"
 
 
 def run(*arguments: str, cwd: Path) -> str:
@@ -88,7 +98,7 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
 
 def test_the_readme_begins_with_a_training_command_and_a_test_command() -> None:
     """`.ci/run` takes the second block to be the test command."""
-    training, testing = blocks("README.md", "sh")
+    training, testing, *_ = blocks("README.md", "sh")
     assert "spnc train specs/quickstart.yaml" in training
     assert "pytest" in testing
 
@@ -119,3 +129,43 @@ def test_the_guide_shows_what_the_broken_circuit_really_prints(
         GUIDE.write_text(old.sub(lambda _: block, text), encoding="utf-8")
     else:
         assert block in text
+
+
+def test_the_page_of_questions_shows_what_is_really_printed(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    update_golden: bool,
+) -> None:
+    from spnc.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "specs", tmp_path / "specs")
+    assert main(["train", "specs/iris.yaml", "--quiet"]) == 0
+    capsys.readouterr()
+    text = QUESTIONS.read_text(encoding="utf-8")
+    [old] = re.findall(r"```text\n(\$ spnc query .*?)\n```", text, re.DOTALL)
+    shown = []
+    for line in re.findall(r"^\$ .*$", old, re.MULTILINE):
+        assert main(shlex.split(line)[2:]) == 0
+        shown += [line, capsys.readouterr().out.rstrip()]
+    printed = "\n".join(shown)
+    if update_golden:
+        QUESTIONS.write_text(text.replace(old, printed), encoding="utf-8")
+    else:
+        assert printed == old
+
+
+def test_the_readme_shows_the_answers_about_penguins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from spnc.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "specs", tmp_path / "specs")
+    [commands] = [block for block in blocks("README.md", "sh") if "spnc query" in block]
+    train, query = commands.replace("\\\n", " ").splitlines()
+    assert main([*shlex.split(train)[1:], "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(shlex.split(query)[1:]) == 0
+    assert capsys.readouterr().out in blocks("README.md", "text")

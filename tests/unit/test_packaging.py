@@ -29,6 +29,7 @@ HEAVY = (
     "lark",
     "yaml",
     "cupy",
+    "onnx",
 )
 
 
@@ -111,7 +112,9 @@ def test_the_wheel_holds_code_grammar_and_explanations_only(wheel: Path) -> None
         assert f"spnc/explanations/{page.name}" in names
     kinds = ("*.py", "*.cu*", "*.css", "*.js")
     sources = [file for kind in kinds for file in (ROOT / "spnc").rglob(kind)]
-    assert {"circuit.cuh", "page.css", "page.js"} <= {file.name for file in sources}
+    assert {"circuit.cuh", "page.css", "page.js", "base.css", "explorer.js"} <= {
+        file.name for file in sources
+    }
     for module in sources:
         assert module.relative_to(ROOT).as_posix() in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"spnc", "spnc_forest"}

@@ -258,7 +258,12 @@ def _facts(path: Path, history: History) -> dict[str, Any]:
 
 def output_of(arguments: argparse.Namespace, default: Path, sink: Sink) -> Path:
     """Return the file to write; report a name that is not that of a picture."""
-    output = default if arguments.output is None else Path(arguments.output)
+    return picture_file(default if arguments.output is None else arguments.output, sink)
+
+
+def picture_file(name: str | Path, sink: Sink) -> Path:
+    """Return the file of a picture; report a name that is not that of one (E602)."""
+    output = Path(name)
     if output.suffix.lower() not in FORMS:
         kind = f"as `{output.suffix}`" if output.suffix else "without a suffix"
         sink.error(

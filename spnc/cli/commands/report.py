@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from spnc.cli.arguments import add_json, add_plugins, add_quiet, command
+from spnc.cli.arguments import add_image, add_json, add_plugins, add_quiet, command
 
 
 def add(subparsers: Any) -> None:
@@ -27,12 +26,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="an .html file (default: report.html in RUN)"
     )
-    parser.add_argument(
-        "--image",
-        type=_image,
-        metavar="LINESxCOLUMNS",
-        help="show rows as pictures of this shape, or `none` (default: decided by column names)",
-    )
+    add_image(parser)
     parser.add_argument(
         "--no-data", action="store_true", help="leave out the parts that need the data of the run"
     )
@@ -42,16 +36,6 @@ def add(subparsers: Any) -> None:
     add_plugins(parser)
     add_json(parser)
     add_quiet(parser)
-
-
-def _image(text: str) -> tuple[int, int] | Literal["none"]:
-    """Parse a shape such as 8x8, or `none`."""
-    if text == "none":
-        return "none"
-    found = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5})", text)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text} is neither a shape such as 28x28 nor `none`")
-    return int(found[1]), int(found[2])
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import datetime as dt
-import io
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
 from spnc.cli.arguments import add_json, command
+from spnc.cli.table_output import add_output, column_names, whole, write_table
 
 
 def add(subparsers: Any) -> None:
@@ -20,61 +15,63 @@ def add(subparsers: Any) -> None:
         subparsers,
         "sample",
         run,
-        "draw rows from a model, as CSV in the words of its table",
+        "draw rows from a model, in the words of its table",
         examples=(
             "spnc sample runs/quickstart/model.spnc -n 5",
-            "spnc sample runs/quickstart/model.spnc -n 1000 --seed 1 -o drawn.csv",
+            'spnc sample runs/quickstart/model.spnc -n 1000 --given "pixel_0_3 = 1" -o drawn.csv',
         ),
     )
     parser.add_argument("model", metavar="MODEL", help="a model file")
     parser.add_argument(
-        "-n", "--rows", type=_whole, default=10, metavar="N", help="how many rows (default: 10)"
+        "-n", "--rows", type=whole(0), default=10, metavar="N", help="how many rows (default: 10)"
     )
     parser.add_argument(
-        "--seed", type=_whole, default=0, metavar="S", help="which rows are drawn (default: 0)"
+        "--seed", type=whole(0), default=0, metavar="S", help="which rows are drawn (default: 0)"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to this file")
+    parser.add_argument(
+        "--columns", metavar="A,B,…", help="only these columns, separated by commas"
+    )
+    parser.add_argument(
+        "--given",
+        metavar="EVENT",
+        help='only rows for which this is true, for example "age > 40, sex = F"',
+    )
+    add_output(parser)
     add_json(parser)
 
 
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number of at least 0")
-    return int(text)
-
-
 def run(arguments: argparse.Namespace) -> int:
-    """Write the rows as CSV, or as JSON with their column names."""
-    from spnc.api import load
-    from spnc.cli.output import say
-    from spnc.common.atomic import write_text
-    from spnc.common.wording import visible
-    from spnc.diagnostics import counted, writing
+    """Write the rows as a table, or as JSON with their column names."""
+    from pathlib import Path
 
-    model = load(arguments.model)
-    rows = model.sample(arguments.rows, arguments.seed)
-    if arguments.json:
-        found = {
-            "ok": True,
-            "model": model.name,
-            "seed": arguments.seed,
-            "columns": [column.name for column in model.columns],
-            "rows": [[_plain(cell) for cell in row.values()] for row in rows],
-        }
-        text = json.dumps(found, indent=2) + "\n"
+    import pyarrow as pa
+
+    from spnc.diagnostics import Sink, counted
+    from spnc.model import read_model
+    from spnc.tables.asked_model import column_places
+    from spnc.tables.source_rows import is_typed
+    from spnc.tables.table_files import arrow_column, check_form
+
+    sink = Sink()
+    check_form(arguments.output, sink)
+    found = read_model(Path(arguments.model), sink)
+    names: list[str] = []
+    if found is not None:
+        names = column_names(arguments.columns, [column.name for column in found.columns])
+        column_places(found.columns, names, sink)
+    model = sink.require(found)
+    rows = model.sample(arguments.rows, arguments.seed, given=arguments.given, columns=names)
+    if is_typed(arguments.output) or arguments.json:
+        table = pa.table({name: arrow_column(cells) for name, cells in rows.to_dict().items()})
     else:
-        lines = io.StringIO()
-        csv.writer(lines, lineterminator="\n").writerows(rows.lines())
-        text = lines.getvalue()
-    if arguments.output is None:
-        # A file gets labels as they are; on a terminal, hidden characters are made visible.
-        sys.stdout.write(visible(text, keep="\n") if sys.stdout.isatty() else text)
-    else:
-        with writing(arguments.output):
-            write_text(Path(arguments.output), text)
-        say(f"{arguments.output}: {counted(len(rows), 'row')} drawn from {model.name}")
+        head, *lines = rows.lines()
+        cells = zip(*lines, strict=True) if lines else ((),) * len(head)
+        table = pa.table(
+            [pa.array(list(own), pa.string()) for own in cells],
+            names=head,
+        )
+    where = "" if arguments.output in (None, "-") else f"{arguments.output}: "
+    lines_after = [f"{where}{counted(len(rows), 'row')} drawn from {model.name}"] if where else []
+    facts = {"model": model.name, "seed": arguments.seed}
+    write_table(arguments, table, facts, lines_after)
     return 0
-
-
-def _plain(cell: Any) -> Any:
-    return cell.isoformat() if isinstance(cell, dt.date) else cell

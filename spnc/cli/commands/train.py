@@ -145,10 +145,25 @@ def summary(trained: Trained) -> str:
 
     metrics = trained.metrics
     model, fit = metrics.model, metrics.optimizer
+    objective = metrics.objective
+    named = f"of {', '.join(objective.target)} given the rest" if objective is not None else ""
     splits = table(
-        ["split", "rows", "avg log-likelihood", "impossible rows"],
-        [(name, s.rows, s.avg_ll, s.impossible_rows) for name, s in metrics.splits.items()],
+        ["split", "rows", "avg log-likelihood", *([named] if named else []), "impossible rows"],
+        [
+            (n, s.rows, s.avg_ll, *([s.conditional_ll] if named else []), s.impossible_rows)
+            for n, s in metrics.splits.items()
+        ],
     )
+    refined = []
+    if objective is not None:
+        refined = [
+            f"of these, {objective.iterations} iterations fitted it to the {objective.kind} "
+            f"objective, and {objective.kept_iteration} were kept"
+        ]
+        if objective.start is not None and objective.reached is not None:
+            refined[0] += (
+                f": {objective.start:.4f} to {objective.reached:.4f} on {objective.judged_on}"
+            )
     pruned = []
     if (prune := metrics.prune) is not None:
         before, after = prune.edges_before, prune.edges_after
@@ -167,6 +182,7 @@ def summary(trained: Trained) -> str:
         *([tries_table(search), ""] if search is not None else []),
         f"{fit.method} stopped by {fit.stopped} after {fit.iterations} iterations; "
         f"kept: {fit.kept}, iteration {fit.kept_iteration}",
+        *refined,
         *pruned,
         *([f"no GPU: {metrics.passed_over}"] if metrics.passed_over is not None else []),
         f"{took} on {metrics.backend}, seed {metrics.seed}; written to {trained.run}",

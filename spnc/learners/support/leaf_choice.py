@@ -22,6 +22,8 @@ from spnc.data.columns import Column, ColumnKind
 from spnc.data.dataset import Table
 from spnc.leaves import Distribution
 from spnc.leaves.numeric import as_numeric
+from spnc.leaves.point import Point
+from spnc.leaves.restricted import RestrictedLeaf
 from spnc.registry import LEAVES, Conflict, Options, option
 
 AUTO = "auto"
@@ -91,7 +93,7 @@ class LeafOptions(Options):
         kinds: tuple[ColumnKind, ...] = ("real", "count", "date")
         for kind in kinds:
             name = getattr(self, kind)
-            fitting = [n for n in LEAVES if kind in LEAVES[n].kinds and n != "point"]
+            fitting = [n for n in LEAVES if kind in LEAVES[n].kinds and _is_learnable(LEAVES[n])]
             if name != AUTO and name not in fitting:
                 yield Conflict(
                     kind,
@@ -130,6 +132,11 @@ class SliceOptions(LeafOptions):
 
 
 DEFAULT = LeafOptions()
+
+
+def _is_learnable(kind: type[Distribution]) -> bool:
+    """Whether a leaf can be learned from rows: a point or a restricted leaf stays what it is."""
+    return not issubclass(kind, Point | RestrictedLeaf)
 
 
 def finite_leaf(column: Column) -> type[Distribution]:

@@ -19,7 +19,7 @@ from spnc.spec.tree import Entry, Mapping, Scalar, Sequence
 
 SPLIT = (0.8, 0.1, 0.1)  # of a table that does not come with splits of its own
 PINS = ("residual", "smoothing")  # what a person may fix of all that is chosen
-_CHOSEN = ("spnc", "forest", "optimizer", "prune", "search", "lock")
+_CHOSEN = ("spnc", "forest", "optimizer", "objective", "prune", "search", "lock")
 
 
 @dataclass(frozen=True, eq=False)

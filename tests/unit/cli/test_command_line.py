@@ -56,7 +56,7 @@ def test_without_a_command_the_help_is_shown(
         (["tarin", "spec.yaml"], "there is no command `tarin`; did you mean `train`?"),
         (["evaluate"], "there is no command `evaluate`; did you mean `eval`?"),
         (["data", "lits"], "there is no command `lits`; did you mean `list`?"),
-        (["xyz"], "there is no command `xyz`; known here: check, compile, data, eval, explain"),
+        (["xyz"], "there is no command `xyz`; known here: anomalies, check, compile, data"),
     ],
 )
 def test_an_unknown_command_suggests_the_nearest_or_lists_all(

@@ -132,14 +132,14 @@ def test_on_the_command_line_a_builtin_is_one_split_called_all() -> None:
 
 ALL_BUILTINS = (
     "built-in datasets: `builtin:asia`, `builtin:breast-cancer`, `builtin:diabetes`, "
-    "`builtin:digits`, `builtin:iris`, `builtin:wine`"
+    "`builtin:digits`, `builtin:iris`, `builtin:penguins`, `builtin:wine`"
 )
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("penguins", ALL_BUILTINS),
+        ("titanic", ALL_BUILTINS),
         ("", ALL_BUILTINS),
         ("asai", f"did you mean `builtin:asia`? {ALL_BUILTINS}"),
     ],

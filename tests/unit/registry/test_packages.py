@@ -43,6 +43,7 @@ def test_every_registry_has_an_entry_point_group() -> None:
         "spnc.leaves",
         "spnc.residuals",
         "spnc.optimizers",
+        "spnc.objectives",
         "spnc.stops",
         "spnc.backends",
         "spnc.families",

@@ -1,1 +1,1 @@
-spnc data show builtin:penguins
+spnc data show builtin:titanic

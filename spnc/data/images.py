@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from spnc.diagnostics import Sink
 # Names of pixels: pixel_3_4, px3x4, 3x4; or pixel0, pixel_17 and so on for a square.
 _GRID = re.compile(r"(?:(?:pixel|pix|px|image|img)[_ -]?(\d+)[_x,. -](\d+)|(\d+)x(\d+))", re.I)
 _COUNTED = re.compile(r"(?:pixel|pix|px)[_ -]?(\d+)", re.I)
+
+# Lines and columns of pixels; "none" for rows that are not pictures; None: decide by column names.
+ImageSize = tuple[int, int] | Literal["none"] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,3 +66,18 @@ def asked_shape(height: int, width: int, columns: Sequence[Column], sink: Sink) 
         )
         return None
     return Shape(height, width, np.arange(len(columns)))
+
+
+def chosen_shape(image: ImageSize, columns: Sequence[Column], sink: Sink) -> Shape | None:
+    """Return the shape of pictures that the user chose, or None; report what is no shape (E604)."""
+    if image is None:
+        return shape_of(columns)
+    if image == "none":
+        return None
+    is_pair = isinstance(image, tuple | list) and len(image) == 2
+    if not is_pair or not all(isinstance(side, int) for side in image):
+        wanted = 'give (lines, columns), such as (28, 28), or "none"'
+        sink.error("E604", f"`image` is {image!r}", help=wanted)
+        return None
+    height, width = image
+    return asked_shape(height, width, columns, sink)

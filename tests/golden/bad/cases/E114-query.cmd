@@ -1,0 +1,1 @@
+spnc query shared/weather.spnc --file nowhere.txt "P(rain = 2)"

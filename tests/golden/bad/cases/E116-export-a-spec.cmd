@@ -1,0 +1,1 @@
+spnc export cases/good.yaml -o good.svg

@@ -1,0 +1,1 @@
+spnc export shared/weather.spn -o shared/weather.csv/weather.svg

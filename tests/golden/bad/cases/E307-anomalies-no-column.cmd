@@ -1,0 +1,1 @@
+spnc anomalies shared/weather.spnc shared/strangers.csv

@@ -1,0 +1,1 @@
+spnc query shared/weather.spnc --table shared/other.csv "P(rain = 1 | *)"

@@ -1,0 +1,1 @@
+spnc impute shared/weather.spnc shared/wrong-cells.csv

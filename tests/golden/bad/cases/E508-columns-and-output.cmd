@@ -1,0 +1,1 @@
+spnc sample shared/weather.spnc --columns rain,snow,wnd -o drawn.xlsx

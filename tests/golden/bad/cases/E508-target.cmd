@@ -1,0 +1,1 @@
+spnc predict shared/weather.spnc shared/weather.csv --target rian

@@ -1,0 +1,1 @@
+spnc predict shared/weather.spnc shared/predicted.csv --target sun

@@ -1,0 +1,1 @@
+spnc query shared/weather.spnc "density of rain" --plot rain.pdf

@@ -1,0 +1,1 @@
+spnc export shared/weather.spn -o weather.svg --format sgv

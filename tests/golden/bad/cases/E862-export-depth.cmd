@@ -1,0 +1,1 @@
+spnc export shared/wide.spn -o wide.dot --depth 1
