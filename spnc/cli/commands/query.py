@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spnc.cli.arguments import add_json, command
+from spnc.cli.table_output import to_standard_output, write_table
 
 if TYPE_CHECKING:
     from spnc.diagnostics import Sink, Source
@@ -55,7 +54,10 @@ def add(subparsers: Any) -> None:
         help="ask for every row of this table; `*` in the evidence is the row's other cells",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write the table with its answers to this CSV file"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the table with its answers to this .csv, .tsv, .parquet or .arrow file",
     )
     add_json(parser)
 
@@ -184,36 +186,30 @@ def _draw(answers: list[Answer], file: str) -> None:
 def _answer_table(
     arguments: argparse.Namespace, model: Model, questions: list[Question], sink: Sink
 ) -> int:
-    """Write the rows of a table, and the answers to the questions as further columns."""
-    from spnc.cli.output import complain, say
-    from spnc.common.atomic import write_text
-    from spnc.data.stream import stream_table
-    from spnc.diagnostics import counted, writing
-    from spnc.queries.rows import Rows
+    """Write a table as it is, with the answers to the questions as further columns."""
+    from spnc.cli.output import complain
+    from spnc.diagnostics import counted
     from spnc.questions.row_answers import answer_rows, check_for_rows
+    from spnc.tables.source_rows import is_typed, read_rows
+    from spnc.tables.table_files import check_form
 
+    check_form(arguments.output, sink)
     check_for_rows(questions, sink)
     sink.stop()
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    count = 0
-    pieces = stream_table(arguments.table, sink, columns=model.columns, rules=model.rules)
-    for _, piece in pieces:
-        head, *rows = Rows(model.columns, piece.values).lines()
-        answers = [answer_rows(model.engine, model.parameters, q, piece) for q in questions]
-        if not count:
-            writer.writerow([*head, *(q.text for q in questions)])
-        texts = ["" if value != value else repr(value) for one in answers for value in one.tolist()]
-        own = [texts[i * len(rows) : (i + 1) * len(rows)] for i in range(len(answers))]
-        writer.writerows([*row, *added] for row, *added in zip(rows, *own, strict=True))
-        count += len(rows)
-    sink.stop()
+    names = [question.text for question in questions]
+    found = read_rows(
+        arguments.table,
+        sink,
+        columns=model.columns,
+        rules=model.rules,
+        new=names,
+        typed=is_typed(arguments.output),
+    )
+    rows = sink.require(found)
     complain(sink.diagnostics)
-    if arguments.output is None:
-        sys.stdout.write(lines.getvalue())
-        return 0
-    with writing(arguments.output):
-        write_text(Path(arguments.output), lines.getvalue())
-    added = counted(len(questions), "column")
-    say(f"{arguments.output}: {counted(count, 'row')}, {added} added")
+    answers = [answer_rows(model.engine, model.parameters, q, rows.table) for q in questions]
+    table = rows.carried.added(dict(zip(names, answers, strict=True)))
+    added = counted(len(names), "column")
+    line = f"{arguments.output}: {counted(rows.table.rows, 'row')}, {added} added"
+    write_table(arguments, table.data, {}, [] if to_standard_output(arguments) else [line])
     return 0

@@ -88,7 +88,9 @@ def test_a_picture_is_drawn_and_is_the_same_every_time(text, path, capsys, tmp_p
 
 def test_a_table_gets_a_column_for_each_question(path, capsys, tmp_path) -> None:
     rows = tmp_path / "rows.csv"
-    rows.write_text("species,body_mass\nAdelie,3700\n,5100\nGentoo,\n", encoding="utf-8")
+    rows.write_text(
+        "species,flag,body_mass\nAdelie,007,3700\n,,5100\nGentoo,12,\n", encoding="utf-8"
+    )
     texts = ["P(species = Gentoo | *)", "E[body_mass | *]", "P(sex = male)"]
     out = printed([path, "--table", rows, *texts], capsys)
     found = list(csv.DictReader(io.StringIO(out)))
@@ -111,6 +113,7 @@ def test_a_table_gets_a_column_for_each_question(path, capsys, tmp_path) -> None
     assert means == pytest.approx([value(f"E[body_mass {given}]") for given in known], rel=1e-9)
     assert [float(row[texts[2]]) for row in found] == pytest.approx([0.5] * 3)
     assert [row["species"] for row in found] == ["Adelie", "", "Gentoo"]
+    assert [row["flag"] for row in found] == ["007", "", "12"]  # as it was, though not modelled
     file = tmp_path / "answers.csv"
     said = printed([path, "--table", rows, *texts, "-o", file], capsys)
     assert said == f"{file}: 3 rows, 3 columns added\n"

@@ -1,1 +1,0 @@
-spnc query shared/weather.spnc --table shared/other.csv "P(rain = 1 | *)"
