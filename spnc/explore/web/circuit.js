@@ -111,5 +111,19 @@ class Column {
     this.resolution = source.scale ? source.scale.resolution : 1;
   }
 
+  // Return evidence with an interval of recorded values as the numbers that these stand for, which is what the
+  // question language means: with a resolution of 0.1, "from 1.4" begins at 1.35. `shown` keeps the former.
+  recorded(evidence) {
+    if (!evidence || evidence.states || evidence.shown || this.isCount || !this.scale) return evidence;
+    const step = this.resolution;
+    const isMultiple = (value) => Math.abs(value / step - Math.round(value / step)) <= 1e-9 * Math.max(1, Math.abs(value / step));
+    if (!isMultiple(this.scale.low) || !isMultiple(this.scale.high)) return evidence;
+    const cut = (value, side) => {
+      if (!Number.isFinite(value)) return value;
+      return isMultiple(value) ? value + side * 0.5 * step : (Math.floor(value / step) + 0.5) * step;
+    };
+    return { low: cut(evidence.low, -1), high: cut(evidence.high, 1), shown: evidence };
+  }
+
   get everything() { return { low: this.isCount ? 0 : -Infinity, high: Infinity }; }
 }

@@ -39,7 +39,9 @@ class Explorer {
   // Change the evidence of some columns; with `goOn`, as a part of the last change.
   changeAll(changes, goOn = false) {
     if (!goOn) this.history.push(this.now.evidence.slice());
-    for (const [column, evidence] of changes) this.now.observe(column, evidence);
+    for (const [column, evidence] of changes) {
+      this.now.observe(column, this.circuit.columns[column].recorded(evidence));
+    }
     this.quick = goOn;
     this.schedule();
   }

@@ -124,13 +124,19 @@ class RangeCard {
     return this.low + share * (this.high - this.low);
   }
 
+  // Return the range that is chosen, in recorded values; null if none is.
+  get known() {
+    const known = this.explorer.now.evidence[this.index];
+    return (known && known.shown) || known;
+  }
+
   // Drag a new range, or one end of the present one; a click without moving selects a count, or takes
   // the range back.
   begin(event) {
     if (event.button > 0) return;
     event.preventDefault();
     const { explorer, column, chart } = this;
-    const known = explorer.now.evidence[this.index];
+    const known = this.known;
     const end = event.target.classList.contains("low") ? "low" : event.target.classList.contains("high") ? "high" : null;
     const start = this.valueAt(event);
     const from = event.clientX;
@@ -181,7 +187,7 @@ class RangeCard {
   }
 
   key(end, event) {
-    const known = this.explorer.now.evidence[this.index] || this.column.everything;
+    const known = this.known || this.column.everything;
     const unit = Math.max(this.step, this.column.isCount ? Math.round(this.each) : this.rounded((this.high - this.low) / STEPS));
     const by = { ArrowLeft: -unit, ArrowDown: -unit, ArrowRight: unit, ArrowUp: unit, PageDown: -5 * unit, PageUp: 5 * unit }[event.key];
     let next = null;
@@ -236,15 +242,16 @@ class RangeCard {
     if (now.isPossible) top = Math.max(top, ...heights);
     this.area.setAttribute("d", now.isPossible ? this.path(heights, top, known, true) : "");
     this.outline.setAttribute("d", this.path(this.prior, top, null, false));
-    const low = known ? this.x(known.low) : 0;
-    const high = known ? this.x(column.isCount ? known.high + 1 : known.high) : 1;
+    const shown = this.known;
+    const low = shown ? this.x(shown.low) : 0;
+    const high = shown ? this.x(column.isCount ? shown.high + 1 : shown.high) : 1;
     this.place(this.shades[0], 0, low);
     this.place(this.shades[1], high, 1);
     this.chart.classList.toggle("known", Boolean(known));
     [low, high].forEach((at, i) => {
       const handle = this.handles[i];
       handle.style.left = `${100 * at}%`;
-      const value = (known || column.everything)[i ? "high" : "low"];
+      const value = (shown || column.everything)[i ? "high" : "low"];
       const bound = Number.isFinite(value) && (i || value > column.everything.low);
       handle.setAttribute("aria-valuemin", this.low);
       handle.setAttribute("aria-valuemax", this.high);

@@ -103,6 +103,7 @@ function eventText(column, evidence, people = false) {
     const allowed = texts.filter((_, state) => evidence.states[state]);
     return allowed.length === 1 ? `${name} = ${allowed[0]}` : `${name} in {${allowed.join(", ")}}`;
   }
+  evidence = evidence.shown || evidence;
   const [low, high] = [evidence.low, evidence.high].map((end) => numberText(column, end, !people));
   const unit = people ? withUnit(column, "").trim() : "";
   const after = unit ? ` ${unit}` : "";
