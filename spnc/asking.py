@@ -12,8 +12,9 @@ from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
-from spnc.diagnostics import Sink, Source, did_you_mean
+from spnc.diagnostics import Sink, Source
 from spnc.program.program import Parameters, Program
+from spnc.queries.arguments import check_whole, column_places
 from spnc.queries.events import (
     ALWAYS,
     MOST_BOXES,
@@ -97,7 +98,7 @@ class Asking(ABC):
         from spnc.questions.binder import read_questions
 
         sink = Sink()
-        check_whole(sink, seed=seed)
+        check_whole("seed", seed, sink)
         questions = read_questions(Source("question", text), self.columns, sink)
         sink.stop()
         found = [answer(self.program, self.parameters, one, seed) for one in questions]
@@ -287,17 +288,14 @@ class Asking(ABC):
 
     def _places(self, names: list[str]) -> list[int]:
         """Return the numbers of columns. Raises `InputError` for unknown or repeated names."""
-        sink, known = Sink(), {column.name: i for i, column in enumerate(self.columns)}
-        for place, name in enumerate(names):
-            if name not in known:
-                hint = did_you_mean(name, known)
-                sink.error("E803", f"there is no column `{name}`", help=hint)
-            elif name in names[:place]:
-                sink.error("E803", f"column `{name}` is given twice")
+        sink = Sink()
+        places = column_places(self.columns, names, sink)
         if not names:
-            sink.error("E803", "no column is given", help="name at least one")
+            sink.error("E508", "no column is given", help="name at least one")
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            sink.error("E508", f"column `{name}` is given twice")
         sink.stop()
-        return [known[name] for name in names]
+        return places
 
     def _check_columns(self, other: Asking, sink: Sink) -> None:
         """Report if two models have different columns (E852)."""
@@ -306,10 +304,3 @@ class Asking(ABC):
         if own != others:
             help = "both need the same columns, with the same values and in the same order"
             sink.error("E852", "the models have different columns", help=help)
-
-
-def check_whole(sink: Sink, **arguments: Any) -> None:
-    """Report arguments that are not whole numbers of at least 0 (E505)."""
-    for name, value in arguments.items():
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
-            sink.error("E505", f"`{name}` is {value!r}", help="give a whole number, 0 or more")

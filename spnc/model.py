@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.asking import Asking, Given, check_whole
+from spnc.asking import Asking, Given
 from spnc.backends import Backend, Engine
 from spnc.common.atomic import write_bytes
 from spnc.common.gc_pause import gc_paused
@@ -29,11 +29,12 @@ from spnc.exports.exporting import Exporting
 from spnc.program.model_file import SavedModel, file_content, read_model_file
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Score
+from spnc.queries.arguments import check_whole, column_places
 from spnc.queries.discretise import Cuts, cuts_by_scale, discretised
 from spnc.queries.pairwise import pair_probabilities
 from spnc.queries.rows import Rows
 from spnc.registry import BACKENDS
-from spnc.tables.asked_model import AskedModel, column_places
+from spnc.tables.asked_model import AskedModel
 from spnc.tables.table_answers import TableAnswers
 
 if TYPE_CHECKING:
@@ -220,7 +221,8 @@ class Model(Asking, TableAnswers, Exporting):
         from spnc.queries.events import ImpossibleError
 
         sink = Sink()
-        check_whole(sink, rows=rows, seed=seed)
+        check_whole("rows", rows, sink)
+        check_whole("seed", seed, sink)
         places = None if columns is None else column_places(self.columns, columns, sink)
         sink.stop()
         boxes = self.boxes_given(given)

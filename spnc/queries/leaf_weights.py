@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from spnc.backends import Engine
-from spnc.backends.passes import ByChild, downward, logs, upward
+from spnc.backends.passes import ByChild, downward, logs
 from spnc.common.arrays import Floats, Ints
 from spnc.common.observer import Progress
 from spnc.data.dataset import Table
 from spnc.program.program import Parameters, Program
 from spnc.queries.column_given_rows import ColumnGivenRows, Mask
 from spnc.queries.leaf_group import LeafGroup
+from spnc.queries.node_passes import row_log_values
 
 CELLS = 1 << 23  # leaves or nodes times rows computed at once
 # How far from one the weights of a row may add up. An engine loses flow where ratios leave the
@@ -128,17 +129,8 @@ def _exact_weights(
     step = max(1, CELLS // program.nodes)
     for begin in range(0, piece.rows, step):
         rows = slice(begin, begin + step)
-        values = log_values(program, parameters, piece.take(rows).values)
+        values = row_log_values(program, parameters, piece.take(rows).values)
         flows = downward(program, edges, log_weights, values, np.ones(values.shape[1]))
         found[:, rows] = flows[nodes]
         impossible[rows] = values[program.root] == -np.inf
     return found, impossible
-
-
-def log_values(program: Program, parameters: Parameters, rows: Floats) -> Floats:
-    """Return the log value of every node for `rows[row, column]`, `[node, row]`."""
-    cells = np.ascontiguousarray(rows.T)
-    values = np.empty((program.nodes, len(rows)))
-    for leaf, table in zip(program.leaves, parameters.tables, strict=True):
-        values[leaf.first : leaf.last] = leaf.kind.log_density(table, cells[leaf.variables])
-    return upward(program, logs(parameters.weights), values)

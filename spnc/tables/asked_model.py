@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Protocol
 
 from spnc.backends import Engine
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
 from spnc.data.table_rules import TableRules
-from spnc.diagnostics import Sink, did_you_mean
 from spnc.program.program import Parameters
 
 
@@ -36,16 +34,3 @@ class AskedModel(Protocol):
     def table_of(self, data: Any) -> Table:
         """Return data from Python as a table of the model's columns."""
         ...
-
-
-def column_places(columns: tuple[Column, ...], names: Iterable[str], sink: Sink) -> list[int]:
-    """Return the numbers of columns, given their names; report every unknown one (E508)."""
-    known = {column.name: i for i, column in enumerate(columns)}
-    found = []
-    for name in names:
-        if name in known:
-            found.append(known[name])
-        else:
-            hint = did_you_mean(name, known)
-            sink.error("E508", f"the model has no column `{name}`", help=hint)
-    return list(dict.fromkeys(found))

@@ -6,9 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from spnc.diagnostics import Sink, listed, render
+from spnc.queries.arguments import check_share, check_whole
 
 if TYPE_CHECKING:  # imported by the methods that need them, so that a first question is fast
     from spnc.data.dataset import Table
@@ -62,10 +61,10 @@ class TableAnswers:
         if method not in METHODS:
             hint = f"give one of {listed(METHODS)}"
             sink.error("E505", f"`method` is {method!r}", help=hint)
-        _check_share("threshold", threshold, sink)
-        _check_whole("seed", seed, sink)
+        check_share("threshold", threshold, sink)
+        check_whole("seed", seed, sink)
         if draws is not None:
-            _check_whole("draws", draws, sink, least=1)
+            check_whole("draws", draws, sink, least=1)
             if method != "draw":
                 sink.error("E505", "`draws` needs a method that draws", help='give method="draw"')
         sink.stop()
@@ -90,11 +89,11 @@ class TableAnswers:
         between which the number lies with the probability `interval`. The target itself may be in
         the table: it is not looked at.
         """
+        from spnc.queries.arguments import column_places
         from spnc.tables import predict
-        from spnc.tables.asked_model import column_places
 
         model, sink = self._asked(), Sink()
-        _check_share("interval", interval, sink, inside=True)
+        check_share("interval", interval, sink, inside=True)
         places = column_places(model.columns, [target], sink)
         sink.stop()
         table, carried = _read(model, data, predict.added_names(model.columns[places[0]]))
@@ -117,7 +116,7 @@ class TableAnswers:
         samples = SAMPLES if samples is None else samples
         for name, value, least in (("top", top, 0), ("samples", samples, 1), ("seed", seed, 0)):
             if value is not None:
-                _check_whole(name, value, sink, least=least)
+                check_whole(name, value, sink, least=least)
         sink.stop()
         table, carried = _read(model, data, anomalies.ADDED)
         found = anomalies.judge(model, table, carried, top=top, samples=samples, seed=seed)
@@ -130,12 +129,12 @@ class TableAnswers:
 
         Labels are exact; numbers are divided into `bins` of equal probability, 16 by default.
         """
+        from spnc.queries.arguments import column_places
         from spnc.queries.dependence import BINS, dependence
-        from spnc.tables.asked_model import column_places
 
         model, sink = self._asked(), Sink()
         bins = BINS if bins is None else bins
-        _check_whole("bins", bins, sink, least=2)
+        check_whole("bins", bins, sink, least=2)
         names = [column.name for column in model.columns] if columns is None else columns
         places = column_places(model.columns, names, sink)
         sink.stop()
@@ -180,17 +179,3 @@ def _names(model: AskedModel) -> set[str]:
 def _index_names(data: Any) -> set[str]:
     """Return the names of the index of a pandas frame, which a model may know as columns."""
     return set(getattr(getattr(data, "index", None), "names", ()))
-
-
-def _check_whole(name: str, value: Any, sink: Sink, least: int = 0) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        hint = f"give a whole number, {least} or more"
-        sink.error("E505", f"`{name}` is {value!r}", help=hint)
-
-
-def _check_share(name: str, value: Any, sink: Sink, *, inside: bool = False) -> None:
-    """Report what is not a number from 0 to 1 or, with `inside`, between them."""
-    fits = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not fits or not (0.0 < value < 1.0 if inside else 0.0 <= value <= 1.0):
-        hint = "give a number between 0 and 1" if inside else "give a number from 0 to 1"
-        sink.error("E505", f"`{name}` is {value!r}", help=hint)

@@ -63,9 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.common.atomic import write_bytes
     from spnc.common.progress_display import observing
     from spnc.diagnostics import Sink, writing
+    from spnc.queries.arguments import column_places
     from spnc.queries.dependence import dependence
     from spnc.reports.plots.dependence import picture
-    from spnc.tables.asked_model import column_places
 
     sink = Sink()
     found_model = opened_model(arguments, sink)

@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.cli.output import complain
     from spnc.common.progress_display import observing
     from spnc.diagnostics import Sink
-    from spnc.tables.asked_model import column_places
+    from spnc.queries.arguments import column_places
     from spnc.tables.predict import added_names, predict
 
     sink = Sink()

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from spnc.diagnostics import Sink, counted
     from spnc.model import read_model
-    from spnc.tables.asked_model import column_places
+    from spnc.queries.arguments import column_places
     from spnc.tables.source_rows import is_typed
     from spnc.tables.table_files import arrow_column, check_form
 
