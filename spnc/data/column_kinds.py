@@ -225,7 +225,7 @@ def _judge_labels(parts: list[RawColumn], rows: int) -> Verdict:
 
 
 def _too_many(labels: int, rows: int) -> Omission | None:
-    """Return the reason to leave out a column with so many labels; None to keep it."""
+    """Return why a column with this number of labels is left out; None to keep it."""
     if labels > MOST_LABELS:
         return "labels"
     return "id" if rows >= ID_ROWS and labels * ROWS_PER_LABEL > rows else None

@@ -50,7 +50,7 @@ def resolution_of(values: Floats, unit: str = "") -> float:
 
 
 def _steps(largest: float, digits: int) -> list[float]:
-    """Return the candidates from the largest value's own size down to so many digits."""
+    """Return the candidates, from the size of the largest value down by this number of digits."""
     top = int(np.floor(np.log10(largest)))
     powers = range(top, top - digits, -1)
     return [

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spnc.common.arrays import Floats
 from spnc.program.program import Parameters, Program
-from spnc.queries.column_mixture import ColumnMixture
 from spnc.queries.events import Box, both
 from spnc.queries.posterior import Posterior
 from spnc.queries.value_sets import ValueSet
@@ -135,14 +133,9 @@ class _Joint:
         some = chances[chances > 0.0]
         found = float(-(some * np.log(some)).sum())
         for place in np.flatnonzero(chances > 0.0).tolist() if numbers else ():
-            found += chances[place] * self._column_given(within, places == place, numbers[0])
+            own = np.flatnonzero(places == place).tolist()
+            found += chances[place] * within.column(numbers[0], own).entropy()
         return found
-
-    def _column_given(self, within: Posterior, chosen: Floats, column: int) -> float:
-        """Return the entropy of a column, given some of the boxes of a posterior."""
-        boxes = [box for box, own in zip(within.boxes, chosen, strict=True) if own]
-        mixture: ColumnMixture = Posterior(self.program, self.parameters, boxes).column(column)
-        return mixture.entropy()
 
     def _bins(self, column: int) -> list[ValueSet]:
         """Return bins of about equal probability, or single values of a count if these are few."""

@@ -62,19 +62,27 @@ class Posterior:
         weights = logs(self.parameters.weights)
         return downward(self.program, edges, weights, self.log_values, shares)
 
-    def column(self, column: int) -> ColumnMixture:
+    def column(self, column: int, places: Sequence[int] | None = None) -> ColumnMixture:
         """Return the distribution of a column, given the event, which must be possible.
 
-        The column is none of the known cells.
+        With `places`, it is given the boxes at these places, which must be possible together. The
+        column is none of the known cells.
         """
+        total = 1.0
+        if places is None:
+            places = range(len(self.boxes))
+        else:
+            total = float(self.flows[self.program.root, list(places)].sum())
         parts = []
         for leaf, table in zip(self.program.leaves, self.parameters.tables, strict=True):
             own = np.flatnonzero(leaf.variables == column)
-            for place, box in enumerate(self.boxes):
-                flow = self.flows[leaf.first + own, place]
+            for place in places:
+                flow = self.flows[leaf.first + own, place] / total
                 taken = own[flow > 0.0]
                 if len(taken):
                     known = leaf.columns.take(taken)
                     weights = flow[flow > 0.0]
-                    parts += Part.restricted(leaf, table[taken], known, weights, box.get(column))
+                    parts += Part.restricted(
+                        leaf, table[taken], known, weights, self.boxes[place].get(column)
+                    )
         return ColumnMixture(self.program.columns[column], parts)

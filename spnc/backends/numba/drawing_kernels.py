@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from spnc.backends.numba.direct_kernels import NUMERIC, blocks_forward
+from spnc.backends.numba.log_kernels import upward_in_logs
 from spnc.backends.planning.compiling import inlined, kernel
 from spnc.backends.planning.kinds import SUM
 
@@ -174,22 +175,7 @@ def complete_in_logs(
     for k in range(len(rows)):
         for n in range(count):
             own[n] = logs[log_starts[n] + codes[leaves.columns[n], places[k]]]
-        for i in range(len(kinds)):
-            total = 0.0
-            if kinds[i] == SUM:
-                top = -np.inf
-                for e in range(starts[i], starts[i + 1]):
-                    top = max(top, log_weights[slots[e]] + own[children[e]])
-                if top > -np.inf:
-                    for e in range(starts[i], starts[i + 1]):
-                        total += np.exp(log_weights[slots[e]] + own[children[e]] - top)
-                    total = np.log(total) + top
-                else:
-                    total = -np.inf
-            else:
-                for e in range(starts[i], starts[i + 1]):
-                    total += own[children[e]]
-            own[count + i] = total
+        upward_in_logs(own, count, inner_nodes, log_weights)
         if own[root] == -np.inf:
             continue
         stack[0], depth = root, 1

@@ -4,8 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from spnc.backends.planning.compiling import kernel
+from spnc.backends.planning.compiling import inlined, kernel
 from spnc.backends.planning.kinds import SUM
+
+
+@inlined
+def upward_in_logs(values, leaves, inner_nodes, log_weights):
+    """Fill in the log values of the inner nodes, which come after the leaves."""
+    kinds, starts, children, slots = inner_nodes
+    for i in range(len(kinds)):
+        total = 0.0
+        if kinds[i] == SUM:
+            top = -np.inf
+            for e in range(starts[i], starts[i + 1]):
+                top = max(top, log_weights[slots[e]] + values[children[e]])
+            if top > -np.inf:
+                for e in range(starts[i], starts[i + 1]):
+                    total += np.exp(log_weights[slots[e]] + values[children[e]] - top)
+                total = np.log(total) + top
+            else:
+                total = -np.inf
+        else:
+            for e in range(starts[i], starts[i + 1]):
+                total += values[children[e]]
+        values[leaves + i] = total
 
 
 @kernel
@@ -26,22 +48,7 @@ def rows_in_logs(
         row = rows[number]
         for n in range(leaves):
             values[n] = logs[log_starts[n] + codes[columns[n], row]]
-        for i in range(len(kinds)):
-            total = 0.0
-            if kinds[i] == SUM:
-                top = -np.inf
-                for e in range(starts[i], starts[i + 1]):
-                    top = max(top, log_weights[slots[e]] + values[children[e]])
-                if top > -np.inf:
-                    for e in range(starts[i], starts[i + 1]):
-                        total += np.exp(log_weights[slots[e]] + values[children[e]] - top)
-                    total = np.log(total) + top
-                else:
-                    total = -np.inf
-            else:
-                for e in range(starts[i], starts[i + 1]):
-                    total += values[children[e]]
-            values[leaves + i] = total
+        upward_in_logs(values, leaves, inner_nodes, log_weights)
         found[number] = values[root]
         if not flowing or values[root] == -np.inf:
             continue

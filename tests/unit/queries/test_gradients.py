@@ -10,7 +10,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spnc.common.arrays import Floats
-from spnc.data.columns import Column, Scale
 from spnc.data.dataset import Table
 from spnc.leaves import Distribution
 from spnc.leaves.exponential import Exponential
@@ -130,7 +129,5 @@ def test_slopes_of_leaves_are_limits_of_differences(leaf: Distribution) -> None:
     with np.errstate(invalid="ignore"):
         expected = np.nan_to_num((upper - lower_) / (2.0 * step))
     np.testing.assert_allclose(found, expected, atol=1e-7)
-    column = Column("x", "real", 0, scale=Scale())
-    assert leaf.problems(column) is not None
     by_default = NumericLeaf.slope.__func__(kind, table, values)  # type: ignore[attr-defined]
     np.testing.assert_allclose(by_default, expected, atol=1e-6)

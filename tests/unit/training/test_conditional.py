@@ -20,20 +20,6 @@ TARGET = "objective={kind: conditional, target: dyspnoea, max_iterations: 6, bat
 EM = "optimizer={method: em, max_iterations: 6}"
 
 
-@pytest.fixture
-def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
-    text = """
-model: small
-data: {source: builtin:asia, split: [0.6, 0.2, 0.2]}
-forest:
-  - {learner: extra-spn, count: 3, min_instances: 300}
-seed: 3
-"""
-    Path("small.yaml").write_text(text)
-    return "small.yaml"
-
-
 def conditional(model: spnc.Model, table: Table, column: int) -> float:
     """Return the average log-likelihood of a column given the others, by two plain questions."""
     engine = model.engine

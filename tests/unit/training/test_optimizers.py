@@ -33,20 +33,6 @@ WAYS = {
 }
 
 
-@pytest.fixture
-def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
-    text = """
-model: small
-data: {source: builtin:asia, split: [0.6, 0.2, 0.2]}
-forest:
-  - {learner: extra-spn, count: 3, min_instances: 300}
-seed: 3
-"""
-    Path("small.yaml").write_text(text)
-    return "small.yaml"
-
-
 def train(spec: str, folder: str, *settings: str, resume: bool = False) -> int:
     sets = [word for setting in settings for word in ("--set", setting)]
     return main(["train", spec, "--out", folder, "--quiet", *sets, *["--resume"] * resume])
