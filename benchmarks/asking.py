@@ -38,7 +38,7 @@ from benchmarks.common.flat_circuit import Flat, columns_of, graph_of
 from benchmarks.common.steps import Steps
 from benchmarks.common.trainings import RESULTS, ROOT
 from benchmarks.peers import environments
-from benchmarks.peers.catalogue import PEERS
+from benchmarks.peers.catalogue import ASKED_PEERS
 from benchmarks.peers.speed_protocol import Rows
 from benchmarks.timing import asking_page
 from benchmarks.timing.workers import Contender, GoneError, Worker
@@ -54,6 +54,7 @@ ASKING = {
     "spflow-0.0.48": "spflow_legacy_asking_worker.py",
     "spflow-1.1.0": "spflow_asking_worker.py",
     "deeprob-kit-1.1.0": "deeprob_asking_worker.py",
+    "cirkit-0.2.1": "cirkit_asking_worker.py",
 }
 START = "import numpy, spnc, time; m = spnc.load({path!r}); x = numpy.zeros((1, {width})); "
 START += "m.log_likelihood(x); print(time.time())"
@@ -142,7 +143,7 @@ def systems(with_peers: bool, steps: Steps) -> list[Contender]:
     """Return spnc, then its peers."""
     command = (sys.executable, "-m", "benchmarks.timing.spnc_asking_worker")
     found = [Contender("spnc", version("spnc-forest"), command)]
-    for peer in PEERS if with_peers else ():
+    for peer in ASKED_PEERS if with_peers else ():
         if not environments.is_ready(peer.key):
             steps.say(f"making an environment for {peer.key}: some minutes, once")
         asking = replace(peer, worker=peer.worker.with_name(ASKING[peer.key]))
@@ -264,7 +265,10 @@ class _Seat:
         self.mean: float | None = None
         self.worker = Worker(contender)
         files = {"circuit": "circuit.npz", "rows": "peers.npy" if peer else "own.npy"}
-        self._reply(do="build", **{key: str(folder / name) for key, name in files.items()})
+        paths = {key: str(folder / name) for key, name in files.items()}
+        built = self._reply(do="build", **paths)
+        if built is not None and "deviation" in built:
+            self.record["deviation"] = built["deviation"]
 
     def ask(self) -> None:
         """Ask once more, unless the system has failed."""

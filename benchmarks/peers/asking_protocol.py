@@ -19,7 +19,7 @@ class Asked(Protocol):
     version: str
 
     def build(self, circuit: Circuit, rows: Rows) -> dict[str, Any]:
-        """Take the circuit and the rows of the question."""
+        """Take the circuit and the rows of the question; return what is to be reported."""
         ...
 
     def call(self) -> NDArray[Any]:
@@ -42,8 +42,8 @@ def serve_questions(system: Asked) -> None:
         if command["do"] == "build":
             with np.load(command["circuit"]) as arrays:
                 circuit = dict(arrays.items())
-            system.build(circuit, np.load(command["rows"]))
-            return {"version": system.version}
+            told = system.build(circuit, np.load(command["rows"]))
+            return {"version": system.version, **told}
         name = command["do"]
         work = getattr(system, name, None)  # `pairs`, which only spnc has, among others
         if work is None:

@@ -82,7 +82,17 @@ DEEPROB = Peer(
     first=_TORCH,
 )
 
-PEERS = (SPFLOW_LEGACY, SPFLOW, DEEPROB)
+# Its name in the package index is libcirkit; the package named cirkit there is another project.
+CIRKIT = Peer(
+    name="cirkit",
+    version="0.2.1",
+    worker=_HERE / "cirkit_asking_worker.py",
+    requirements=("libcirkit==0.2.1",),
+    first=_TORCH,
+)
+
+PEERS = (SPFLOW_LEGACY, SPFLOW, DEEPROB)  # of the speed benchmark
+ASKED_PEERS = (*PEERS, CIRKIT)  # cirkit has no EM, which the speed benchmark compares
 
 # Libraries that read tables; NumPy is what the protocol of the workers needs.
 READERS = tuple(

@@ -17,9 +17,8 @@ _ABOUT = """Questions to a model that is in memory, from a NumPy array to a NumP
 circuits for every system. The systems take turns; medians of {repeats}, in brackets least and most.
 Peers draw fewer rows, so rates are compared: rows times edges per second for log-likelihoods and
 pairs, rows per second where rows are drawn. No peer computes mutual information; they are asked for
-the probabilities that it takes, one query for each two columns. cirkit is left out: there is no
-worker for it yet. *Start* is the time from starting Python to
-the first answer of a saved model.
+the probabilities that it takes, one query for each two columns. *Start* is the time from starting
+Python to the first answer of a saved model.
 """
 
 
@@ -54,7 +53,7 @@ def cells(run: Run) -> list[list[str]]:
     for question in run["questions"]:
         own = rate(question["records"][0])
         for record in question["records"]:
-            name = f"{record['system']} {record['version']}"
+            name = _system(record)
             found, seconds = rate(record), record["seconds"]
             if found is None:
                 rows.append([question["title"], name, record["size"], "–", "–", "–"])
@@ -96,12 +95,19 @@ def _notes(run: Run) -> list[str]:
     said = []
     for question in run["questions"]:
         for record in question["records"]:
-            name = f"{record['system']} {record['version']}, {question['title']}"
+            how = record.get("deviation")
+            if how is not None and f"{_system(record)}: {how}." not in said:
+                said.append(f"{_system(record)}: {how}.")
+            name = f"{_system(record)}, {question['title']}"
             if "unable" in record:
                 said.append(f"{name}: {record['unable']}.")
             if "differs" in record:
                 said.append(f"{name}: {record['differs']}.")
     return said
+
+
+def _system(record: dict[str, Any]) -> str:
+    return f"{record['system']} {record['version']}"
 
 
 def _conditions(run: Run) -> str:

@@ -13,7 +13,7 @@ import pytest
 from benchmarks import asking
 from benchmarks.common.circuits import FALLBACK, Source, circuit, data_of
 from benchmarks.common.steps import Steps
-from benchmarks.peers.catalogue import PEERS
+from benchmarks.peers.catalogue import ASKED_PEERS
 from benchmarks.timing import asking_page
 from benchmarks.timing.spnc_asking_worker import AskedSpnc
 from benchmarks.timing.workers import Contender
@@ -38,7 +38,7 @@ def test_there_is_one_query_for_every_two_columns_and_for_each_alone() -> None:
 
 
 def test_every_peer_has_a_worker_for_questions() -> None:
-    for peer in PEERS:
+    for peer in ASKED_PEERS:
         assert peer.worker.with_name(asking.ASKING[peer.key]).is_file()
 
 
@@ -60,14 +60,16 @@ def test_a_worker_is_timed_and_one_that_fails_is_noted() -> None:
     found = asking.answers(question, [own, broken], 1, 120.0, Steps())
     first, second = found["records"]
     assert len(first["seconds"]) == 1
+    second["deviation"] = "it folds layers"
     assert first["units"] == 20 * question.flat.edges
     assert second["seconds"] == []
     assert "ended with 3" in second["unable"]
     run = {
         "version": "1", "cores": 2, "load": 0.0, "repeats": 1, "seconds": 60.0,
-        "questions": [found], "start": [0.8, 0.9],
+        "questions": [found, found], "start": [0.8, 0.9],
     }  # fmt: skip
     page = asking_page.page(json.loads(json.dumps(run)))
+    assert page.count("broken 1: it folds layers.") == 1  # once, not for every question
     assert "| some rows | broken 1 |" in page
     assert "broken 1, some rows: its process ended with 3" in page
     assert "under 1 s" in page
