@@ -24,13 +24,21 @@ from spn.algorithms.EM import EM_optimization, add_node_em_update
 from spn.algorithms.Inference import log_likelihood
 from spn.structure.Base import Product, Sum, assign_ids, get_nodes_by_type, rebuild_scopes_bottom_up
 from spn.structure.leaves.parametric.EM import add_parametric_EM_support
-from spn.structure.leaves.parametric.Parametric import Bernoulli, Categorical, Gaussian
+from spn.structure.leaves.parametric.Parametric import (
+    Bernoulli,
+    Categorical,
+    Exponential,
+    Gaussian,
+    Poisson,
+)
 
 # By leaf distribution: this library's class, and the names of its parameters.
 LEAVES = {
     "bernoulli": (Bernoulli, ("p",)),
     "categorical": (Categorical, ("p",)),
     "gaussian": (Gaussian, ("mean", "stdev")),
+    "poisson": (Poisson, ("mean",)),
+    "exponential": (Exponential, ("l",)),
 }
 CATEGORICAL_EM = (
     "its EM leaves categorical leaves as they are, so an update for them is registered by its own "
@@ -103,6 +111,10 @@ def _leaf(circuit: Circuit, i: int) -> Any:
             return Categorical(p=parameters, scope=[column])
         case "gaussian":
             return Gaussian(mean=parameters[0], stdev=parameters[1], scope=[column])
+        case "poisson":
+            return Poisson(mean=parameters[0], scope=[column])
+        case "exponential":
+            return Exponential(l=parameters[0], scope=[column])
         case other:
             raise UnableError(f"this benchmark has no {other} leaves for it")
 

@@ -23,7 +23,7 @@ from speed_protocol import (
     serve,
 )
 from spflow.learn.expectation_maximization import expectation_maximization
-from spflow.modules.leaves import Bernoulli, Categorical, Normal
+from spflow.modules.leaves import Bernoulli, Categorical, Exponential, Normal, Poisson
 from spflow.modules.products import Product
 from spflow.modules.sums import Sum
 
@@ -85,7 +85,7 @@ class Spflow:
 
 
 def _tensor(rows: Rows) -> Any:
-    return torch.tensor(rows, dtype=torch.float32)
+    return torch.tensor(rows, dtype=torch.get_default_dtype())
 
 
 def _alike(circuit: Circuit, leaves: list[int]) -> list[list[int]]:
@@ -101,7 +101,7 @@ def _leaves(circuit: Circuit, nodes: list[int], of_sum: bool) -> Any:
     """Make one module of leaves: channels of one column below a sum, columns below a product."""
     columns = circuit["column"][nodes].tolist()
     scope = columns[0] if of_sum else columns
-    table = torch.tensor([leaf_parameters(circuit, i) for i in nodes], dtype=torch.float32)
+    table = _tensor(np.array([leaf_parameters(circuit, i) for i in nodes]))
     # [feature, channel, repetition, parameter]
     table = table.reshape(*((1, -1) if of_sum else (-1, 1)), 1, table.shape[1])
     match leaf_distribution(circuit, nodes[0]):
@@ -112,6 +112,10 @@ def _leaves(circuit: Circuit, nodes: list[int], of_sum: bool) -> Any:
         case "gaussian":
             loc, scale = table[..., 0].clone(), table[..., 1].clone()
             return Normal(scope, loc=loc, scale=scale, validate_args=False)
+        case "poisson":
+            return Poisson(scope, rate=table[..., 0], validate_args=False)
+        case "exponential":
+            return Exponential(scope, rate=table[..., 0], validate_args=False)
         case other:
             raise UnableError(f"this benchmark has no {other} leaves for it")
 
