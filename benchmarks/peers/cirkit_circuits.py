@@ -35,9 +35,9 @@ from speed_protocol import (
 )
 
 
-def compiler() -> Any:
-    """Return cirkit's compiler: in logarithms, with folding."""
-    return TorchCompiler(semiring="lse-sum", fold=True)
+def compiler(*, fold: bool = True) -> Any:
+    """Return cirkit's compiler: in logarithms, with folding unless told otherwise."""
+    return TorchCompiler(semiring="lse-sum", fold=fold)
 
 
 def symbolic_circuit(circuit: Circuit) -> Any:
@@ -52,7 +52,8 @@ def log_likelihood(compiled: Any, rows: Rows) -> Any:
     with torch.no_grad():
         if missing.any():
             known = torch.nan_to_num(cells)  # the values of missing cells are not used
-            return IntegrateQuery(compiled)(known, integrate_vars=missing)[:, 0, 0]
+            width = max(compiled.scope) + 1  # a circuit of some columns wants no mask beyond them
+            return IntegrateQuery(compiled)(known, integrate_vars=missing[:, :width])[:, 0, 0]
         return compiled(cells)[:, 0, 0]
 
 
