@@ -15,18 +15,19 @@ from benchmarks.common.circuits import FALLBACK, Source, circuit, data_of
 from benchmarks.common.steps import Steps
 from benchmarks.peers.catalogue import ASKED_PEERS
 from benchmarks.timing import asking_page
+from benchmarks.timing.questions import Question, answers
 from benchmarks.timing.spnc_asking_worker import AskedSpnc
 from benchmarks.timing.workers import Contender
 
 
-def small_question(title: str, work: str) -> asking.Question:
+def small_question(title: str, work: str) -> Question:
     digits = data_of(FALLBACK)
     assert digits is not None
     flat = circuit(digits, "tree", Source(400, 0, 2))
     rows = digits.train.values[:20].copy()
     if work == "complete":
         rows[:, ::2] = np.nan
-    return asking.Question(title, work, flat, rows, rows[:5], 30, 10, most_seconds=1.0)
+    return Question(title, work, flat, rows, rows[:5], 30, 10, most_seconds=1.0)
 
 
 def test_there_is_one_query_for_every_two_columns_and_for_each_alone() -> None:
@@ -57,7 +58,7 @@ def test_a_worker_is_timed_and_one_that_fails_is_noted() -> None:
     own = Contender("spnc", "1", (sys.executable, "-m", "benchmarks.timing.spnc_asking_worker"))
     broken = Contender("broken", "1", (sys.executable, "-c", "raise SystemExit(3)"), is_peer=True)
     question = small_question("some rows", "call")
-    found = asking.answers(question, [own, broken], 1, 120.0, Steps())
+    found = answers(question, [own, broken], 1, 120.0, Steps())
     first, second = found["records"]
     assert len(first["seconds"]) == 1
     second["deviation"] = "it folds layers"
