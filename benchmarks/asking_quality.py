@@ -1,11 +1,13 @@
 """Imputation and prediction of circuits beside those of scikit-learn, on mixed tables.
 
-    python -m benchmarks.asking_quality [--tables a,b] [--recipes x,y] [--no-peers]
+    python -m benchmarks.asking_quality [--tables a,b] [--recipes x,y] [--no-peers] [--page-only]
 
-The tables are those of `$SPNC_DATA/tables`. Every recipe is trained once for each table; the one
-with the best answers on validation rows, of which 20% of the cells are hidden, answers for the test
-rows. Each result is added to benchmarks/results/asking_quality.json at once, so an interrupted run
-continues where it stopped; asking_quality.md has the tables.
+The tables are those of `$SPNC_DATA/tables`, with their splits. For each table one recipe is chosen
+to fill cells and one to predict, by how they answer for rows that are not test rows: the validation
+rows, or, where the table has fewer than 2,000 training rows, every row of train and valid in turn
+(five folds). The chosen recipes then answer once for the test rows. Each result is added to
+benchmarks/results/asking_quality.json at once, so an interrupted run continues where it stopped;
+asking_quality.md has the tables.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ import argparse
 import json
 import math
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,37 +29,23 @@ from benchmarks.common.hidden_tables import (
     TARGETS,
     Floats,
     MixedTable,
+    folds,
     hidden,
     imputation_scores,
     log_loss,
     read_table,
 )
-from benchmarks.common.markdown import table as markdown
+from benchmarks.common.quality_page import Result, page
+from benchmarks.common.quality_recipes import RECIPES, chosen
 from benchmarks.common.sklearn_answers import Predictor, classifiers, imputers
 from benchmarks.common.trainings import RESULTS
 from spnc.common.atomic import write_text
 from spnc.data.cells import exact_text
 from spnc.model import Model
 
-OPTIMIZER = {"method": "em", "max_iterations": 100, "patience": 5, "stop": "none"}
-RECIPES: dict[str, dict[str, Any]] = {
-    "hclt-8": {"forest": [{"learner": "hclt", "count": 3, "states": 8}]},
-    "hclt-24": {"forest": [{"learner": "hclt", "count": 3, "states": 24}]},
-    "learn-spn": {"forest": [{"learner": "learn-spn", "min_instances": 60}]},
-    "bagged": {
-        "forest": [
-            {"learner": "learn-spn", "count": 10, "min_instances": 40, "bootstrap": True},
-            {"learner": "hclt", "count": 5, "states": 6, "bootstrap": True},
-        ]
-    },
-    "both": {
-        "forest": [
-            {"learner": "hclt", "count": 3, "states": 12},
-            {"learner": "learn-spn", "min_instances": 60},
-        ]
-    },
-}
-Result = dict[str, Any]
+FEW_ROWS = 2_000  # with fewer training rows, recipes are compared by cross-validation
+FOLDS = 5
+MASKS = (11, 12, 13, 14)  # seeds of the cells that are hidden when recipes are compared
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,53 +59,99 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--recipes", default=",".join(RECIPES), help="names, separated by commas")
     parser.add_argument("--no-peers", action="store_true", help="do not run scikit-learn")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder for the page")
+    parser.add_argument(
+        "--page-only", action="store_true", help="write the page from the record; measure nothing"
+    )
     options = parser.parse_args(arguments)
     record = options.results / "asking_quality.json"
     known: dict[str, Result] = {}
     if record.is_file():
         known = json.loads(record.read_text(encoding="utf-8"))
-    for name in options.tables.split(","):
-        table, found = read_table(name), known.setdefault(name, {})
-        ways = [("spnc", recipe) for recipe in options.recipes.split(",")]
-        ways += [] if options.no_peers else [("sklearn", way) for way in ("impute", "predict")]
-        for kind, way in ways:
-            if f"{kind} {way}" in found:
-                continue
+
+    def once(name: str, what: str, work: Callable[[], Result]) -> Result:
+        """Return a result from the record, or measure and record it."""
+        found = known.setdefault(name, {})
+        if what not in found:
             began = time.monotonic()
-            own = circuit(table, way) if kind == "spnc" else peers(table, way)
-            own["seconds"] = round(time.monotonic() - began, 1)
-            found[f"{kind} {way}"] = own
-            print(name, kind, way, json.dumps(own), flush=True)
+            found[what] = work()
+            found[what]["seconds"] = round(time.monotonic() - began, 1)
+            print(name, what, json.dumps(found[what]), flush=True)
             write_text(record, json.dumps(known, indent=1) + "\n")
+        own: Result = found[what]
+        return own
+
+    if not options.page_only:
+        for name in options.tables.split(","):
+            recipes = options.recipes.split(",")
+            measure(read_table(name), recipes, once, with_peers=not options.no_peers)
     text = page(known)
     write_text(options.results / "asking_quality.md", text)
     print(text)
     return 0
 
 
-def circuit(table: MixedTable, recipe: str) -> Result:
-    """Train a recipe; return how well it answers on validation and test rows."""
-    spec = {
-        "model": f"{table.name}-{recipe}",
-        "data": table.data_options(),
-        "optimizer": OPTIMIZER,
-        "smoothing": 0.1,
-        **RECIPES[recipe],
+def measure(
+    table: MixedTable,
+    recipes: Sequence[str],
+    once: Callable[[str, str, Callable[[], Result]], Result],
+    *,
+    with_peers: bool,
+) -> None:
+    """Compare recipes without the test rows, then let the chosen ones and scikit-learn answer."""
+    compared = {}
+    for recipe in recipes:
+        compared[recipe] = once(table.name, f"choice: {recipe}", partial(compare, table, recipe))
+    for task, recipe in chosen(compared).items():
+        once(table.name, f"test: {task}", partial(answer, table, recipe))
+    if with_peers:
+        once(table.name, "sklearn: impute", partial(peers_impute, table))
+        once(table.name, "sklearn: predict", partial(peers_predict, table))
+
+
+def compare(table: MixedTable, recipe: str) -> Result:
+    """Return how well a recipe answers for rows that are not test rows; several masks."""
+    if len(table.splits["train"]) < FEW_ROWS:
+        parts = folds(table, FOLDS)
+    else:
+        rows = table.splits
+        parts = [table.with_splits(train=rows["train"], valid=rows["valid"], test=rows["valid"])]
+    found = []
+    for part in parts:
+        model = trained(part, recipe)
+        found += [scores(model, part, recipe, seed) for seed in MASKS]
+    return {
+        key: None if found[0][key] is None else float(np.mean([each[key] for each in found]))
+        for key in found[0]
     }
-    model = spnc.train(spec).model
-    found: Result = {}
-    for split in ("valid", "test"):
-        values = table.splits[split]
-        mask = hidden(values)
-        seen = np.where(mask, np.nan, values)
-        scores = imputation_scores(table, split, mask, _filled(model, table, seen))
-        found[split] = {
-            "error": _or_none(scores[0]),
-            "accuracy": _or_none(scores[1]),
-            "complete": log_loss(table, split, _chances(model, table, values)),
-            "hidden": log_loss(table, split, _chances(model, table, seen)),
-        }
-    return found
+
+
+def answer(table: MixedTable, recipe: str) -> Result:
+    """Return how well a recipe answers for the test rows."""
+    return {"recipe": recipe, **scores(trained(table, recipe), table, recipe)}
+
+
+def trained(table: MixedTable, recipe: str) -> Model:
+    """Train a recipe on a table's splits."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = table.data_options(table.write(Path(folder)))
+        own = RECIPES[recipe].options(table.columns[table.target])
+        return spnc.train({"model": table.name, "data": data, **own}).model
+
+
+def scores(model: Model, table: MixedTable, recipe: str, seed: int = 1) -> Result:
+    """Return the scores of a model's answers for the test split, a fifth of its cells hidden."""
+    values = table.splits["test"]
+    mask = hidden(values, seed)
+    seen = np.where(mask, np.nan, values)
+    error = accuracy = math.nan
+    if RECIPES[recipe].fills:
+        error, accuracy = imputation_scores(table, "test", mask, _filled(model, table, seen))
+    return {
+        "error": _or_none(error),
+        "accuracy": _or_none(accuracy),
+        "complete": log_loss(table, "test", _chances(model, table, values)),
+        "hidden": log_loss(table, "test", _chances(model, table, seen)),
+    }
 
 
 def _frame(table: MixedTable, values: Floats) -> dict[str, list[float | None]]:
@@ -148,19 +183,25 @@ def _chances(model: Model, table: MixedTable, values: Floats) -> Floats:
     return found
 
 
-def peers(table: MixedTable, way: str) -> Result:
-    """Return the answers of scikit-learn on the test rows."""
+def peers_impute(table: MixedTable) -> Result:
+    """Return how well scikit-learn fills the test rows."""
     values = table.splits["test"]
     mask = hidden(values)
     seen = np.where(mask, np.nan, values)
     found: Result = {}
-    if way == "impute":
-        for name, fill in imputers().items():
-            scores = imputation_scores(table, "test", mask, fill(table, seen))
-            found[name] = {"error": _or_none(scores[0]), "accuracy": _or_none(scores[1])}
-        return found
+    for name, fill in imputers().items():
+        error, accuracy = imputation_scores(table, "test", mask, fill(table, seen))
+        found[name] = {"error": _or_none(error), "accuracy": _or_none(accuracy)}
+    return found
+
+
+def peers_predict(table: MixedTable) -> Result:
+    """Return how well scikit-learn predicts the target of the test rows."""
+    values = table.splits["test"]
+    seen = np.where(hidden(values), np.nan, values)
+    found: Result = {}
     for name, make in classifiers().items():
-        predictor = Predictor(table, make())
+        predictor = Predictor(table, make(), hides=name.endswith("hidden cells"))
         found[name] = {
             "complete": log_loss(table, "test", predictor.chances(values)),
             "hidden": log_loss(table, "test", predictor.chances(seen)),
@@ -170,53 +211,6 @@ def peers(table: MixedTable, way: str) -> Result:
 
 def _or_none(number: float) -> float | None:
     return None if math.isnan(number) else number
-
-
-def page(known: dict[str, Result]) -> str:
-    """Return the tables of imputation and prediction."""
-    filled, predicted = [], []
-    for name, found in known.items():
-        recipes = {k.removeprefix("spnc "): r for k, r in found.items() if k.startswith("spnc ")}
-        if not recipes:
-            continue
-        fills, guesses = found.get("sklearn impute", {}), found.get("sklearn predict", {})
-        line = [name]
-        for what, best in (("error", min), ("accuracy", max)):
-            own = {r: v for r, v in recipes.items() if v["valid"][what] is not None}
-            chosen = best(own, key=lambda r: own[r]["valid"][what]) if own else None
-            others = [
-                v[what] for v in fills.values() if isinstance(v, dict) and v[what] is not None
-            ]
-            line += _pair(own[chosen]["test"][what] if chosen else None, others, best, chosen)
-        filled.append(line)
-        line = [name]
-        for what in ("complete", "hidden"):
-            chosen = min(recipes, key=lambda r: recipes[r]["valid"][what])
-            others = [v[what] for v in guesses.values() if isinstance(v, dict)]
-            line += _pair(recipes[chosen]["test"][what], others, min, chosen)
-        predicted.append(line)
-    head = ["table", "error", "best of sklearn", "recipe", "accuracy", "best of sklearn", "recipe"]
-    text = "# Imputation and prediction beside scikit-learn\n\n"
-    text += "Written by `python -m benchmarks.asking_quality`. Test rows; recipes are chosen on\n"
-    text += "validation rows. **Bold**: at least as good as the best of scikit-learn.\n\n"
-    text += "## Imputation\n\n20% of the cells hidden. Error of real columns as a share of their\n"
-    text += "standard deviation; accuracy of discrete columns.\n\n" + markdown(head, filled, 1)
-    head = ["table", "complete", "best of sklearn", "recipe", "hidden", "best of sklearn", "recipe"]
-    text += (
-        "\n## Prediction\n\nLog-loss with complete cells, and with 20% of the features hidden.\n\n"
-    )
-    return text + markdown(head, predicted, 1)
-
-
-def _pair(own: float | None, others: list[float], best: Any, recipe: str | None) -> list[str]:
-    """Return a figure, that of the best peer, and the recipe, as cells of a table."""
-    if own is None:
-        return ["–", "–", "–"]
-    peer = best(others) if others else None
-    shown = f"{own:.3f}"
-    if peer is not None and best(round(own, 3), round(peer, 3)) == round(own, 3):
-        shown = f"**{shown}**"
-    return [shown, "–" if peer is None else f"{peer:.3f}", recipe or "–"]
 
 
 if __name__ == "__main__":

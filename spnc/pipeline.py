@@ -165,6 +165,7 @@ def learn_forest(
             sink=sink,
             progress=observer.progress,
             deadline=deadline,
+            backend=recipe.backend.resolved(),
         )
         sink.stop()
     return forest

@@ -101,7 +101,8 @@ class Table:
         """
         rows = len(columns[0])
         doubles = [i for i, cells in enumerate(columns) if cells.dtype.kind == "f"]
-        if parts != [slice(None)] or rows < _LARGE or len(doubles) > _MOST_BLOCKS:
+        every_row = len(parts) == 1 and isinstance(parts[0], slice) and parts[0] == slice(None)
+        if not every_row or rows < _LARGE or len(doubles) > _MOST_BLOCKS:
             doubles = []
         taken = [Block(np.array([i]), columns[i][None]) for i in doubles]
         others = [i for i in range(len(columns)) if i not in doubles]

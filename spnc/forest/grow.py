@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spnc.backends import Backend
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Progress, silent
 from spnc.common.rng import random_stream
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
+from spnc.forest.pretraining import fit_alone
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Graph, Origin
 from spnc.learners import LearningTask
@@ -33,14 +35,17 @@ def grow(
     sink: Sink,
     progress: Progress = silent,
     deadline: Deadline = NEVER,
+    backend: Backend | None = None,
 ) -> Forest:
     """Learn every component into one graph, each with its own random stream.
 
-    Components whose learner reported a problem are left out.
+    Components whose learner reported a problem are left out. `backend` fits those that are to be
+    fitted on their own.
     """
     builder = Builder(dataset.columns)
     table = dataset.by_columns
     roots: list[int] = []
+    weights: list[float] = []
     total = sum(c.count for c in components)
     index = 0
     for component in components:
@@ -67,9 +72,15 @@ def grow(
             index += 1
             if root is None:
                 break  # the next copy would only report the same problem again
+            if component.fit is not None:
+                assert backend is not None
+                alone = Forest(builder, (root,))
+                fit_alone(alone, dataset, smoothing, backend, component.fit, deadline)
             roots.append(root)
+            weights.append(component.weight)
     progress("components", total, total)
-    return Forest(builder, tuple(roots))
+    equal = all(weight == weights[0] for weight in weights)
+    return Forest(builder, tuple(roots), None if equal else tuple(weights))
 
 
 def _bootstrap_sample(table: Table, rng: np.random.Generator) -> Table:
@@ -79,9 +90,8 @@ def _bootstrap_sample(table: Table, rng: np.random.Generator) -> Table:
 
 
 def add_top_sum(forest: Forest) -> Graph:
-    """Add a sum over all components, each weighted 1/n, as the root. Return the graph."""
-    builder, roots = forest.builder, forest.roots
+    """Add a sum over all components as the root, weighted by their shares. Return the graph."""
+    builder = forest.builder
     builder.origin = Origin("the sum over the forest's components")
-    share = 1.0 / len(roots)
-    builder.graph.graph["root"] = builder.sum(roots, [share] * len(roots))
+    builder.graph.graph["root"] = builder.sum(forest.roots, forest.shares)
     return builder.graph

@@ -1,7 +1,8 @@
-"""Pretraining: a few iterations of EM on a forest before links are judged.
+"""EM on a forest, or on some of its components, before the whole is put together and trained.
 
-The nodes of randomly split components are all alike until their parameters are fitted, and no link
-between them is worth much.
+Before links are judged, a few iterations tell nodes apart: those of randomly split components are
+all alike until their parameters are fitted, and no link between them is worth much. Components with
+`fit` are fitted on their own, because others in the forest are not to be changed by EM.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from spnc.backends import Backend
+from spnc.common.deadline import NEVER, Deadline
 from spnc.common.gc_pause import gc_paused
-from spnc.data.dataset import Table
+from spnc.common.observer import silent
+from spnc.data.dataset import Dataset, Table
 from spnc.graph.equality import representatives
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Leaf, Sum, below, children, children_first, payloads
@@ -20,7 +23,11 @@ from spnc.leaves.smoothing import Smoothing
 from spnc.passes.share import share_tied
 from spnc.program.lift import lift
 from spnc.program.lower import lower_with_numbers
+from spnc.program.program import Parameters
+from spnc.program.score import Score
 from spnc.training.m_step import m_step
+
+PATIENCE = 5  # iterations of EM without a better log-likelihood of the validation rows
 
 
 @gc_paused()
@@ -33,39 +40,98 @@ def pretrain(
     """
     if iterations == 0:
         return
-    graph = forest.builder.graph
-    work = graph.copy()
-    work.add_node("top", node=Sum())
-    work.add_weighted_edges_from(("top", root, 1.0 / len(forest.roots)) for root in forest.roots)
-    work.graph["root"] = "top"
-    # As in training, an edge of weight zero is absent, and keeps its weight.
-    weighed = [(n, c, data.get("weight")) for n, c, data in work.edges(data=True)]
-    work.remove_edges_from([(n, c) for n, c, weight in weighed if weight == 0.0])
-    reached = set(below(work, "top"))
-    work.remove_nodes_from([n for n in work if n not in reached])
-    same = representatives(work, children_first(work), finished=False)
-    program, parameters, number = lower_with_numbers(share_tied(work))
-    engine = backend.open(program)
-    batch = engine.load(train)
+    work = _Work(forest)
+    engine = backend.open(work.program)
+    batch, parameters = engine.load(train), work.parameters
     for _ in range(iterations):
         counts = engine.expected_counts(parameters, batch)
-        parameters = m_step(program, parameters, counts, smoothing)
+        parameters = m_step(work.program, parameters, counts, smoothing)
+    work.put_back(parameters)
 
-    fitted = lift(program, parameters)
-    payload, weights = payloads(fitted), children(fitted)
-    for n, edges in children(graph).items():
-        if n not in reached:
-            continue
-        own, at = graph.nodes[n], number[same[n]]
-        if isinstance(own["node"], Leaf):
-            found: Any = payload[at]
-            own["node"] = replace(own["node"], distribution=found.distribution)
-        elif isinstance(own["node"], Sum):
-            kept = {c: data for c, data in edges.items() if data["weight"] > 0.0}
-            # Tied children have become one child, whose weight is the sum of theirs.
-            together: dict[int, float] = defaultdict(float)
-            for child, data in kept.items():
-                together[number[same[child]]] += data["weight"]
-            for child, data in kept.items():
-                one = number[same[child]]
-                data["weight"] *= weights[at][one]["weight"] / together[one]
+
+@gc_paused()
+def fit_alone(
+    forest: Forest,
+    dataset: Dataset,
+    smoothing: Smoothing,
+    backend: Backend,
+    iterations: int,
+    deadline: Deadline = NEVER,
+) -> None:
+    """Run EM on a forest, usually of one component, and change its nodes in place.
+
+    With validation rows, the best iteration is kept, and EM ends when `PATIENCE` iterations have
+    brought nothing better.
+    """
+    work = _Work(forest)
+    backend.prepare(work.program, silent)
+    engine = backend.open(work.program)
+    train = engine.load(dataset.distinct["train"])
+    rows = dataset.distinct.get("valid")
+    valid = None if rows is None else engine.load(rows)
+    parameters = best = work.parameters
+    best_score, best_iteration = None, 0
+    for iteration in range(iterations + 1):
+        deadline.check()
+        counts = engine.expected_counts(parameters, train)
+        if valid is not None and rows is not None:
+            score = Score.of(engine.log_likelihood(parameters, valid), rows.weights).rank
+            if best_score is None or score > best_score:
+                best, best_score, best_iteration = parameters, score, iteration
+            elif iteration - best_iteration >= PATIENCE:
+                break
+        if iteration < iterations:
+            parameters = m_step(work.program, parameters, counts, smoothing)
+    work.put_back(parameters if valid is None else best)
+
+
+class _Work:
+    """A forest lowered for EM, and where the fitted parameters belong."""
+
+    def __init__(self, forest: Forest) -> None:
+        self.forest = forest
+        graph = forest.builder.graph
+        own = set(below(graph, *forest.roots))
+        work = (graph if len(own) == len(graph) else graph.subgraph(own)).copy()
+        work.add_node("top", node=Sum())
+        edges = zip(forest.roots, forest.shares, strict=True)
+        work.add_weighted_edges_from(("top", root, share) for root, share in edges)
+        work.graph["root"] = "top"
+        # As in training, an edge of weight zero is absent, and keeps its weight.
+        weighed = [(n, c, data.get("weight")) for n, c, data in work.edges(data=True)]
+        work.remove_edges_from([(n, c) for n, c, weight in weighed if weight == 0.0])
+        self.reached = set(below(work, "top"))
+        work.remove_nodes_from([n for n in work if n not in self.reached])
+        self.same = representatives(work, children_first(work), finished=False)
+        self.program, self.parameters, self.number = lower_with_numbers(share_tied(work))
+
+    def put_back(self, parameters: Parameters) -> None:
+        """Change the parameters of the forest's nodes."""
+        fitted = lift(self.program, parameters)
+        payload, weights = payloads(fitted), children(fitted)
+        number, same = self.number, self.same
+        graph = self.forest.builder.graph
+        below_each = children(graph)
+        for n in self.reached - {"top"}:
+            own, edges, at = graph.nodes[n], below_each[n], number[same[n]]
+            if isinstance(own["node"], Leaf):
+                found: Any = payload[at]
+                own["node"] = replace(own["node"], distribution=found.distribution)
+            elif isinstance(own["node"], Sum):
+                kept = {c: data["weight"] for c, data in edges.items() if data["weight"] > 0.0}
+                for child, weight in self._untied(kept, weights[at]).items():
+                    edges[child]["weight"] = weight
+
+    def _untied(self, before: dict[Any, float], fitted: Any) -> dict[Any, float]:
+        """Return the fitted weights of a sum's children.
+
+        Tied children have become one child, whose weight is the sum of theirs.
+        """
+        together: dict[int, float] = defaultdict(float)
+        for child, weight in before.items():
+            together[self.number[self.same[child]]] += weight
+        found = {}
+        for child, weight in before.items():
+            one = self.number[self.same[child]]
+            found[child] = weight * (fitted[one]["weight"] / together[one])
+        return found

@@ -13,6 +13,14 @@ class Forest:
 
     builder: Builder
     roots: tuple[int, ...]
+    weights: tuple[float, ...] | None = None  # in the sum on top, before division; None: equal
+
+    @property
+    def shares(self) -> list[float]:
+        """The weight of each component in the sum on top."""
+        weights = self.weights or (1.0,) * len(self.roots)
+        total = sum(weights)
+        return [weight / total for weight in weights]
 
     def copy(self) -> Forest:
         """Return a copy that can be linked and given a top sum without changing this forest."""

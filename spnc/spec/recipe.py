@@ -38,6 +38,15 @@ class Component(Options):
     bootstrap: bool = option(
         False, "whether each component learns from as many rows drawn at random with replacement"
     )
+    fit: int | None = option(
+        None,
+        "fit each component on its own by this many iterations of EM at most, before it joins the "
+        "forest; with validation rows, the best iteration is kept",
+        min=0,
+    )
+    weight: float = option(
+        1.0, "how much each of these components counts in the sum on top, before training", above=0
+    )
     learner: Learner = choice(LEARNERS, doc="the structure learner", inline=True)
 
 

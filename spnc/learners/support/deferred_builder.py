@@ -14,7 +14,7 @@ import numpy as np
 
 from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.learners import LearningTask
-from spnc.learners.support.leaf_choice import DEFAULT, LeafOptions
+from spnc.learners.support.leaf_choice import DEFAULT, LeafModel, LeafOptions
 from spnc.learners.support.leaf_fit import DataSlice, fit_leaves
 from spnc.learners.support.leaf_nodes import NodeList
 from spnc.leaves import smoothing
@@ -38,11 +38,12 @@ class DeferredBuilder:
     def __init__(self, task: LearningTask, leaves: LeafOptions = DEFAULT) -> None:
         self._task, self._leaf_options = task, leaves
         self._origin = task.builder.origin
-        self._nodes: list[Node | None] = []  # None: a leaf that is not fitted yet
+        self._nodes: list[Node | None] = []  # None: a leaf, put in place in the end
         self._edges: list[tuple[int, int, int | None]] = []
         self._shares: list[float] = []  # rows behind each child of each sum
         self._starts = [0]  # where each sum's shares begin, and the end of the last
         self._slices: list[DataSlice] = []
+        self._models: dict[int, tuple[int, LeafModel, float]] = {}  # fitted already, by node
         self._indicators: dict[tuple[int, int], int] = {}
         self._root = 0
 
@@ -73,6 +74,16 @@ class DeferredBuilder:
     def add_leaf(self, point: AttachPoint | None, leaf: Leaf) -> None:
         """Add a leaf that is fitted already."""
         self._add(point, leaf)
+
+    def add_model(
+        self, point: AttachPoint | None, variable: int, model: LeafModel, rows: float
+    ) -> int:
+        """Add a model of a column that is fitted already. Return its number, for `attach`."""
+        number = len(self._nodes)
+        self._nodes.append(None)
+        self._models[number] = variable, model, rows
+        self.attach(point, number)
+        return number
 
     def add_indicator(self, point: AttachPoint, variable: int, state: int) -> None:
         """Attach the indicator leaf of a column's state; the circuit has one of each."""
@@ -118,7 +129,7 @@ class DeferredBuilder:
         nodes = NodeList(self._origin)
         nodes.nodes = list(self._nodes)  # type: ignore[arg-type]  # the gaps are filled here
         for place in [i for i, node in enumerate(self._nodes) if node is None]:
-            variable, model, rows = next(models)
+            variable, model, rows = self._models.get(place) or next(models)
             nodes.put(place, variable, model, rows)
         edges = ((n, c, None if slot is None else weights[slot]) for n, c, slot in self._edges)
         return task.builder.extend(nodes.nodes, [*edges, *nodes.edges]) + self._root

@@ -208,7 +208,10 @@ class Receiver:
         """
         forest = self.forest
         if self.links:
-            forest = Forest(self.builder, (*forest.roots, self.root))
+            weights = forest.weights
+            if weights is not None:
+                weights = (*weights, weights[self.chosen])
+            forest = Forest(self.builder, (*forest.roots, self.root), weights)
         elif not self._over_budget:
             sums = sum(isinstance(self.node(n), Sum) for n in self.own if n != self.root)
             self._sink.warning(

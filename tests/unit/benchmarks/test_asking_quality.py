@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from benchmarks import asking_quality
-from benchmarks.common.hidden_tables import hidden, imputation_scores, log_loss, read_table
+from benchmarks.common.hidden_tables import (
+    folds,
+    hidden,
+    imputation_scores,
+    log_loss,
+    read_table,
+)
 
 
 @pytest.fixture
@@ -43,20 +49,36 @@ def test_scores_are_those_of_the_hidden_cells(folder: Path) -> None:
     assert log_loss(table, "test", np.full((len(truth), 3), 1 / 3)) == pytest.approx(np.log(3.0))
 
 
+def test_folds_use_every_row_but_the_test_rows_once(folder: Path) -> None:
+    table = read_table("german")
+    parts = folds(table, 5)
+    judged = np.concatenate([part.splits["test"] for part in parts])
+    own = np.concatenate([table.splits["train"], table.splits["valid"]])
+    assert sorted(map(tuple, judged)) == sorted(map(tuple, own))
+    for part in parts:
+        assert sum(len(rows) for rows in part.splits.values()) == len(own)
+
+
 def test_a_circuit_and_its_peers_are_measured_once(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line = ["--tables", "german", "--recipes", "hclt-8", "--results", str(folder)]
+    monkeypatch.setattr(asking_quality, "FOLDS", 2)
+    line = ["--tables", "german", "--recipes", "hclt-24,target trees", "--results", str(folder)]
     assert asking_quality.main(line) == 0
     found = json.loads((folder / "asking_quality.json").read_text())["german"]
-    own = found["spnc hclt-8"]["test"]
+    own = found["test: impute"]
+    assert own["recipe"] == "hclt-24"  # the other is made for the target
     assert own["accuracy"] > 0.95
     assert own["error"] < 0.25
-    assert own["complete"] < 0.05
-    assert found["sklearn impute"]["mean, mode"]["accuracy"] < 0.6
-    assert found["sklearn predict"]["forest"]["complete"] < 0.05
+    assert found["test: predict"]["complete"] < 0.05
+    losses = {recipe: found[f"choice: {recipe}"] for recipe in ("hclt-24", "target trees")}
+    best = min(losses, key=lambda recipe: losses[recipe]["complete"] + losses[recipe]["hidden"])
+    assert found["test: predict"]["recipe"] == best
+    assert found["sklearn: impute"]["mean, mode"]["accuracy"] < 0.6
+    assert found["sklearn: predict"]["forest"]["complete"] < 0.05
     page = (folder / "asking_quality.md").read_text()
     assert "| german |" in page
+    assert "0 of 1 tables" in page  # no better than what is listed beside the real table
     capsys.readouterr()
     assert asking_quality.main(line) == 0
     assert capsys.readouterr().out == page + "\n"  # nothing was measured again

@@ -202,3 +202,43 @@ def test_a_copy_is_the_same_to_the_order_of_parents_and_changes_alone(
     copied.graph.remove_node(1)
     copied.graph.graph["root"] = 3
     assert order(builder) == before
+
+
+def test_the_sum_on_top_weighs_components_as_the_spec_says() -> None:
+    entries = [Component(learner=ExtraSpn(), count=3), Component(learner=ExtraSpn(), weight=9.0)]
+    graph = add_top_sum(grown(*entries))
+    weights = [data["weight"] for data in graph.succ[graph.graph["root"]].values()]
+    assert weights == pytest.approx([1 / 12, 1 / 12, 1 / 12, 0.75])
+
+
+def trained(forest: list[dict[str, object]], iterations: int) -> spnc.Model:
+    optimizer = {"method": "em", "max_iterations": iterations, "stop": "none"}
+    spec = {"model": "m", "data": {"source": "builtin:iris", "split": [1, 0, 0]}}
+    return spnc.train({**spec, "forest": forest, "optimizer": optimizer, "seed": 2}).model
+
+
+def test_a_component_fitted_alone_is_what_training_it_gives() -> None:
+    """The second component has the random stream that it has beside the first, too."""
+    one = {"learner": "hclt", "states": 3}
+    rows = trained([one], 5).sample(100, seed=1).cells
+    together = trained([{**one, "count": 2, "fit": 12}], 0).log_likelihood(rows)
+    first = trained([one], 12).log_likelihood(rows)
+    fitted = trained([{**one, "fit": 12}], 0).log_likelihood(rows)
+    np.testing.assert_allclose(fitted, first, rtol=1e-9)
+    # The other half of the mixture is a distribution of its own: half of it can be told.
+    assert (together >= first + np.log(0.5) - 1e-9).all()
+    joint = trained([{**one, "count": 2}], 12).log_likelihood(rows)
+    assert not np.allclose(joint, together)
+
+
+def test_a_component_fitted_alone_keeps_its_best_iteration() -> None:
+    entry = {"learner": "hclt", "states": 12}
+    spec = {"model": "m", "data": {"source": "builtin:iris", "split": [0.3, 0.7, 0]}, "seed": 2}
+    scores = []
+    for iterations in (0, 3, 200):
+        forest = [{**entry, "fit": iterations}]
+        run = spnc.train(
+            {**spec, "forest": forest, "optimizer": {"method": "em", "max_iterations": 0}}
+        )
+        scores.append(run.metrics.splits["valid"].avg_ll)
+    assert scores[0] < scores[1] <= scores[2]  # 200 iterations would fit 45 rows too well

@@ -20,6 +20,7 @@ from spnc.graph.nodes import Builder, Graph, Leaf, Sum, payloads
 from spnc.learners import LearningTask
 from spnc.learners.chow_liu import ChowLiu
 from spnc.learners.continuous_mixture.learner import ContinuousMixture
+from spnc.learners.decision_tree import DecisionTree
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.learners.hclt import HiddenChowLiu
 from spnc.learners.learn_spn import LearnSpn
@@ -40,6 +41,8 @@ LEARNERS = {
     "rat-spn": RatSpn(splits=2, repetitions=2, sums=3, inputs=3),
     "extra-spn": ExtraSpn(min_instances=100),
     "extra-spn, kmeans": ExtraSpn(min_instances=100, rows="kmeans"),
+    "decision-tree": DecisionTree(),
+    "decision-tree, inputs too": DecisionTree(input_prior=3.0),
     "learn-spn": LearnSpn(min_instances=100),
     "learn-spn, kmeans": LearnSpn(min_instances=100, rows="kmeans"),
 }

@@ -1,0 +1,76 @@
+"""The recipes that `benchmarks.asking_quality` compares, and how it chooses among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Options = dict[str, Any]
+
+_EM: Options = {"method": "em", "max_iterations": 300, "patience": 10, "stop": "none"}
+_NONE: Options = {"method": "em", "max_iterations": 0}  # parameters stay as they were learned
+
+
+@dataclass(frozen=True)
+class QualityRecipe:
+    """A forest and how it is fitted."""
+
+    forest: tuple[Options, ...]
+    optimizer: Options = field(default_factory=lambda: _EM)
+    smoothing: Options = field(default_factory=lambda: {"weights": 0.1, "leaves": 0.1})
+    conditional: bool = False  # whether parameters are fitted to the target in the end
+    target: bool = False  # whether the learner is told the target
+    fills: bool = True  # whether it is a candidate to fill cells: not if it is made for a target
+
+    def options(self, target: str) -> Options:
+        """Return the parts of a spec, for a table with this target."""
+        own: Options = {
+            "forest": [
+                {**entry, **({"target": [target]} if self.target else {})} for entry in self.forest
+            ],
+            "optimizer": self.optimizer,
+            "smoothing": self.smoothing,
+        }
+        if self.conditional:
+            own["objective"] = {"kind": "conditional", "target": [target], "hide": 0.2}
+        return own
+
+
+RECIPES = {
+    "hclt-24": QualityRecipe(({"learner": "hclt", "count": 3, "states": 24},)),
+    "hclt-64": QualityRecipe(({"learner": "hclt", "count": 3, "states": 64},)),
+    "hclt-8 alone": QualityRecipe(
+        ({"learner": "hclt", "count": 40, "states": 8, "fit": 100},),
+        _NONE,
+        {"weights": 0.5, "leaves": 0.1},
+    ),
+    "trees": QualityRecipe(({"learner": "decision-tree", "count": 40, "input_prior": 3.0},), _NONE),
+    "target trees": QualityRecipe(
+        ({"learner": "decision-tree", "count": 100},), _NONE, target=True, fills=False
+    ),
+    "hclt-24 conditional": QualityRecipe(
+        ({"learner": "hclt", "count": 3, "states": 24},), conditional=True, fills=False
+    ),
+    "hclt-64 conditional": QualityRecipe(
+        ({"learner": "hclt", "count": 3, "states": 64},), conditional=True, fills=False
+    ),
+}
+
+
+def chosen(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the recipe for each task, by how recipes answered for rows that are not test rows.
+
+    Filling is judged by the accuracy of labels minus the error of numbers, predicting by the mean
+    of both log-losses.
+    """
+
+    def filling(recipe: str) -> float:
+        own = compared[recipe]
+        return (own["accuracy"] or 0.0) - (own["error"] or 0.0)
+
+    def predicting(recipe: str) -> float:
+        return float(compared[recipe]["complete"] + compared[recipe]["hidden"])
+
+    fillers = [recipe for recipe in compared if RECIPES[recipe].fills]
+    return {"impute": max(fillers, key=filling), "predict": min(compared, key=predicting)}
