@@ -134,7 +134,8 @@ def trained(table: MixedTable, recipe: str) -> Model:
     """Train a recipe on a table's splits."""
     with tempfile.TemporaryDirectory() as folder:
         data = table.data_options(table.write(Path(folder)))
-        own = RECIPES[recipe].options(table.columns[table.target])
+        rows = len(table.splits["train"])
+        own = RECIPES[recipe].options(table.columns[table.target], rows)
         return spnc.train({"model": table.name, "data": data, **own}).model
 
 

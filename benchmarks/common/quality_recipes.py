@@ -23,18 +23,23 @@ class QualityRecipe:
     target: bool = False  # whether the learner is told the target
     fills: bool = True  # whether it is a candidate to fill cells: not if it is made for a target
 
-    def options(self, target: str) -> Options:
-        """Return the parts of a spec, for a table with this target."""
+    def options(self, target: str, rows: int) -> Options:
+        """Return the parts of a spec, for a table with this target and number of training rows."""
         own: Options = {
-            "forest": [
-                {**entry, **({"target": [target]} if self.target else {})} for entry in self.forest
-            ],
+            "forest": [self._entry(entry, target, rows) for entry in self.forest],
             "optimizer": self.optimizer,
             "smoothing": self.smoothing,
         }
         if self.conditional:
             own["objective"] = {"kind": "conditional", "target": [target], "hide": 0.2}
         return own
+
+    def _entry(self, entry: Options, target: str, rows: int) -> Options:
+        """Return an entry of the forest; leaves of trees have a thousandth of the rows at least."""
+        if entry["learner"] != "decision-tree":
+            return entry
+        own = {**entry, "min_instances": max(5, rows // 1_000)}
+        return {**own, "target": [target]} if self.target else own
 
 
 RECIPES = {

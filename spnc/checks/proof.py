@@ -84,11 +84,16 @@ def _is_untied(nodes: Sequence[Node]) -> bool:
 
 
 def _leaves_are_valid(nodes: Sequence[Node], columns: Sequence[Column]) -> bool:
+    seen: set[tuple[int, int]] = set()  # learners may give many nodes one distribution
     for node in nodes:
         if isinstance(node, Leaf):
             if not is_over_known_column(node, columns):
                 return False
             column, leaf = columns[node.variable], node.distribution
+            key = node.variable, id(leaf)
+            if key in seen:
+                continue
+            seen.add(key)
             if not models_kind(leaf, column) or leaf.problems(column):
                 return False
     return True
