@@ -11,8 +11,8 @@ from benchmarks.common.quality_recipes import chosen
 Result = dict[str, Any]
 
 _ABOUT = """Eight mixed tables with the splits that come with them, one seed. A fifth of the test
-cells is hidden. For each table, one recipe fills cells and one predicts; both are chosen without
-the test rows (`benchmarks.asking_quality` says how), for which they answer once. *Measured* is the
+cells is hidden. For each table, a recipe for each of three tasks is chosen without the test rows
+(`benchmarks.asking_quality` says how), for which it then answers. *Measured* is the
 best of scikit-learn in this run, *listed* the best figure that comes with the tables. **Bold**: at
 least as good as both.
 """
@@ -24,8 +24,8 @@ _PREDICTING = """Log-loss of the target with complete rows, and with a fifth of 
 hidden. scikit-learn: logistic regression, gradient boosting (also trained on rows with hidden
 cells), a random forest of 500 trees.
 """
-_CHOOSING = """What the choice was made by: results for rows that are not test rows, four masks of
-hidden cells. Filling: error / accuracy; predicting: log-loss complete / hidden.
+_CHOOSING = """What the choice was made by: results for rows that are not test rows. The recipes are
+in [quality_recipes.py](../common/quality_recipes.py); what was chosen is bold.
 """
 
 
@@ -33,19 +33,21 @@ def page(known: dict[str, Result]) -> str:
     """Return the tables of imputation and prediction."""
     filling, predicting, choosing = [], [], []
     for name, found in sorted(known.items()):
-        if "test: impute" in found:
-            peers = list(found.get("sklearn: impute", {}).values())
-            cells = _cells(found["test: impute"], "error", peers, LISTED_IMPUTATION[name][0], min)
-            more = _cells(found["test: impute"], "accuracy", peers, LISTED_IMPUTATION[name][1], max)
-            filling.append([name, found["test: impute"]["recipe"], *cells, *more])
-        if "test: predict" in found:
-            peers, own = list(found.get("sklearn: predict", {}).values()), found["test: predict"]
-            cells = _cells(own, "complete", peers, LISTED_PREDICTION[name][0], min)
-            more = _cells(own, "hidden", peers, LISTED_PREDICTION[name][1], min)
-            predicting.append([name, own["recipe"], *cells, *more])
+        taken = chosen(_compared(found)) if _compared(found) else {}
+        if not taken or not {f"test: {recipe}" for recipe in taken.values()} <= set(found):
+            continue
+        own = {task: found[f"test: {recipe}"] for task, recipe in taken.items()}
+        peers, listed = list(found.get("sklearn: impute", {}).values()), LISTED_IMPUTATION[name]
+        cells = _cells(own["impute"], "error", peers, listed[0], min)
+        cells += _cells(own["impute"], "accuracy", peers, listed[1], max)
+        filling.append([name, taken["impute"], *cells])
+        peers, line = list(found.get("sklearn: predict", {}).values()), [name]
+        for task, best in zip(("complete", "hidden"), LISTED_PREDICTION[name], strict=True):
+            line += [taken[task], *_cells(own[task], task, peers, best, min)]
+        predicting.append(line)
         choosing += _choices(name, found)
     both = sum(all(c.startswith("**") or c == "–" for c in (r[2], r[5])) for r in filling)
-    wins = [sum(row[at].startswith("**") for row in predicting) for at in (2, 5)]
+    wins = [sum(row[at].startswith("**") for row in predicting) for at in (2, 6)]
     three = ["measured", "listed"]
     parts = [
         "# Imputation and prediction beside scikit-learn\n\n"
@@ -57,14 +59,16 @@ def page(known: dict[str, Result]) -> str:
         f"Both at least as good: {both} of {len(filling)} tables.\n",
         "## Prediction\n",
         filled(_PREDICTING),
-        table(["table", "recipe", "complete", *three, "hidden", *three], predicting, 2),
+        table(
+            ["table", *(c for w in ("complete", "hidden") for c in ("recipe", w, *three))],
+            predicting,
+            2,
+        ),
         f"At least as good: complete rows {wins[0]}, hidden cells {wins[1]} "
         f"of {len(predicting)} tables.\n",
         "## How recipes were chosen\n",
         filled(_CHOOSING),
-        table(["table", "recipe", "filling", "predicting", "s"], choosing, 2),
-        "The recipes are in "
-        "[quality_recipes.py](../common/quality_recipes.py). Chosen ones are bold.\n",
+        table(["table", "recipe", "error / accuracy", "complete", "hidden", "s"], choosing, 2),
     ]
     return "\n".join(parts)
 
@@ -85,25 +89,23 @@ def _cells(own: Result, what: str, peers: list[Any], listed: float | None, best:
     ]
 
 
+def _compared(found: Result) -> dict[str, Result]:
+    """Return the results that recipes were chosen by."""
+    prefix = "choice: "
+    return {k.removeprefix(prefix): own for k, own in found.items() if k.startswith(prefix)}
+
+
 def _choices(name: str, found: Result) -> list[list[str]]:
     """Return a row for each recipe that was compared on a table."""
-    compared = {
-        key.removeprefix("choice: "): own
-        for key, own in found.items()
-        if key.startswith("choice: ")
-    }
-    if not compared:
-        return []
-    taken = chosen(compared)
+    taken = chosen(_compared(found))
     rows = []
-    for recipe, own in compared.items():
+    for recipe, own in _compared(found).items():
         error = "–" if own["error"] is None else f"{own['error']:.3f}"
-        cells = [
-            f"{error} / {own['accuracy']:.3f}" if own["accuracy"] is not None else "–",
-            f"{own['complete']:.3f} / {own['hidden']:.3f}",
-        ]
-        for at, task in enumerate(("impute", "predict")):
-            if taken[task] == recipe:
-                cells[at] = f"**{cells[at]}**"
-        rows.append([name, recipe, *cells, f"{own['seconds']:.0f}"])
+        cells = {
+            "impute": "–" if own["accuracy"] is None else f"{error} / {own['accuracy']:.3f}",
+            "complete": f"{own['complete']:.3f}",
+            "hidden": f"{own['hidden']:.3f}",
+        }
+        shown = [f"**{c}**" if taken[task] == recipe else c for task, c in cells.items()]
+        rows.append([name, recipe, *shown, f"{own['seconds']:.0f}"])
     return rows

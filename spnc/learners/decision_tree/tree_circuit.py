@@ -36,6 +36,7 @@ class TreeCircuit:
     ) -> None:
         self.task, self.known, self.tree, self.own = task, known, tree, own
         self.builder = DeferredBuilder(task, leaves)
+        self.values = {variable: task.table.column(variable) for variable in own}
         self.rows = _rows_of_leaves(tree)
         self.weights = np.zeros(len(tree.left))  # of the rows that reach each node
         self.below: list[frozenset[int]] = [frozenset(own)] * len(tree.left)
@@ -93,10 +94,13 @@ class TreeCircuit:
         self, leaf: int, point: AttachPoint | None, variable: int, region: Region | None
     ) -> None:
         """Add the distribution of a column in a leaf."""
-        prior, rows, table = self.own.get(variable), self.rows[leaf], self.task.table
-        values, weights = table.at(rows, np.array(variable)), table.weights[rows]
+        prior, rows = self.own.get(variable), self.rows[leaf]
+        if prior is None:
+            self._add_shared(point, variable, region)
+            return
+        values, weights = self.values[variable][rows], self.task.table.weights[rows]
         held = float(weights[~np.isnan(values)].sum())
-        if prior is None or held == 0.0:
+        if held == 0.0:
             self._add_shared(point, variable, region)
         elif self.task.columns[variable].is_finite:
             model = self._counted(variable, values, weights, prior, region)
