@@ -10,11 +10,12 @@ from benchmarks.common.quality_recipes import chosen
 
 Result = dict[str, Any]
 
-_ABOUT = """Eight mixed tables with the splits that come with them, one seed. A fifth of the test
+_ABOUT = """Mixed tables with the splits that come with them, one seed. A fifth of the test
 cells is hidden. For each table, a recipe for each of three tasks is chosen without the test rows
 (`benchmarks.asking_quality` says how), for which it then answers. *Measured* is the
 best of scikit-learn in this run, *listed* the best figure that comes with the tables. **Bold**: at
-least as good as both.
+least as good as both. The options of `trees` and of the conditional fits were changed once, by the
+results for validation rows, after a first evaluation on the test rows of six tables.
 """
 _FILLING = """Error of numbers, as a share of the standard deviation of their column, and accuracy
 of labels, means over columns. scikit-learn: mean and mode, ten nearest neighbours, iterative ridge
