@@ -40,7 +40,7 @@ class KnownColumns:
 
     @staticmethod
     def of(task: LearningTask, most: int) -> KnownColumns:
-        """Return what is known about a task's columns, with at most so many cuts of numbers."""
+        """Return what is known about a task's columns; numbers have at most `most` cuts."""
         kept = _CACHE.setdefault(task.table, {})
         key = task.smoothing.weights, task.smoothing.leaves, most
         if key not in kept:
