@@ -73,7 +73,6 @@ def fit_alone(
     best_score, best_iteration = None, 0
     for iteration in range(iterations + 1):
         deadline.check()
-        counts = engine.expected_counts(parameters, train)
         if valid is not None and rows is not None:
             score = Score.of(engine.log_likelihood(parameters, valid), rows.weights).rank
             if best_score is None or score > best_score:
@@ -81,6 +80,7 @@ def fit_alone(
             elif iteration - best_iteration >= PATIENCE:
                 break
         if iteration < iterations:
+            counts = engine.expected_counts(parameters, train)
             parameters = m_step(work.program, parameters, counts, smoothing)
     work.put_back(parameters if valid is None else best)
 

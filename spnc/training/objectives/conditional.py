@@ -25,7 +25,8 @@ import numpy as np
 from spnc.backends import Engine
 from spnc.common.rng import random_stream
 from spnc.data.dataset import Dataset, Table
-from spnc.diagnostics import Sink, did_you_mean
+from spnc.data.targets import report_unknown_targets, target_conflicts
+from spnc.diagnostics import Sink
 from spnc.program.program import Parameters
 from spnc.program.score import Score
 from spnc.registry import OBJECTIVES, Conflict, Options, option
@@ -77,38 +78,16 @@ class Conditional(Options):
 
     def conflicts(self) -> Iterator[Conflict]:
         """Report a target without columns, or with one of them twice."""
-        if not self.target:
-            yield Conflict("target", "the target is empty", "name the column to predict")
-        elif len(set(self.target)) < len(self.target):
-            yield Conflict("target", "the target has a column twice", "name each column once")
+        yield from target_conflicts(self.target)
 
     def verify(self, dataset: Dataset | None, sink: Sink) -> None:
         """Report target columns that the model does not have, or that cannot be predicted."""
         if dataset is None:
             return
-        names = [column.name for column in dataset.columns]
         where = self.span_of("target")
-        for name in self.target:
-            if name in names:
-                continue
-            if name == dataset.rules.weight:
-                message = f"the target `{name}` holds the weights of the rows"
-                sink.error("E406", message, where, help="name a column that is modelled")
-            elif name in dataset.left_out:
-                ignored = dataset.left_out[name] == "ignore"
-                sink.error(
-                    "E406",
-                    f"the target `{name}` is left out of the model",
-                    where,
-                    help="remove its rule `ignore` under `columns`"
-                    if ignored
-                    else "`spnc data show` says why a column is left out",
-                )
-            else:
-                message = f"there is no column `{name}` to predict"
-                sink.error("E320", message, where, help=did_you_mean(name, names))
-        if not set(self.target) <= set(names):
+        if report_unknown_targets(self.target, dataset, where, sink):
             return
+        names = [column.name for column in dataset.columns]
         targets = [names.index(name) for name in self.target]
         if len(targets) == len(names):
             message = "the target is every column: nothing is left to predict from"

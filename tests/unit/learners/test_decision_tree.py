@@ -139,6 +139,17 @@ def test_an_unknown_target_is_reported() -> None:
     assert "`visit`" in problem.message
 
 
+def test_a_target_that_is_left_out_is_reported_as_such() -> None:
+    spec = {
+        "model": "m",
+        "data": {"source": "builtin:iris", "columns": {"species": "ignore"}},
+        "forest": [{"learner": "decision-tree", "target": ["species"]}],
+        "optimizer": {"method": "em"},
+    }
+    [problem] = spnc.check(spec)
+    assert problem.code == "E406"
+
+
 @pytest.mark.parametrize(
     "options",
     [{"target": []}, {"target": ["a", "a"]}, {"target": ["a"], "outputs": 0.3}, {"outputs": None}],
