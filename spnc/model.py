@@ -138,7 +138,7 @@ class Model(Asking, TableAnswers, Exporting):
 
     def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
         """Return log p of the rows of a valid table; equal rows are computed once."""
-        if table.surely_distinct():
+        if table.seems_distinct():
             return self.engine.log_likelihood(self.parameters, self.engine.load(table, once=True))
         distinct, inverse = table.distinct_with_inverse()
         batch = self.engine.load(distinct, once=True)
@@ -175,7 +175,7 @@ class Model(Asking, TableAnswers, Exporting):
         for name, piece in pieces:
             seen.add(name)
             if split in (None, name):
-                rows = piece if piece.surely_distinct() else piece.distinct()
+                rows = piece if piece.seems_distinct() else piece.distinct()
                 batch = self.engine.load(rows, once=True)
                 found = self.engine.score(self.parameters, batch)
                 scores[name] = scores.get(name, Score()) + found

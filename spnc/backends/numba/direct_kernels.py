@@ -17,10 +17,14 @@ BINARY, FINITE, NUMERIC = 0, 1, 2  # kinds of leaves: by how their values are fo
 
 
 @inlined
-def _times_binary(own, codes, zero, one, missing):
+def _times_binary(own, codes, has_gaps, zero, one, missing):
     # Selects instead of look-ups, which the compiler turns into vector code.
-    for k in range(len(own)):
-        own[k] *= zero if codes[k] == 0 else (one if codes[k] == 1 else missing)
+    if has_gaps:
+        for k in range(len(own)):
+            own[k] *= zero if codes[k] == 0 else (one if codes[k] == 1 else missing)
+    else:
+        for k in range(len(own)):
+            own[k] *= zero if codes[k] == 0 else one
 
 
 @inlined
@@ -36,9 +40,13 @@ def _times(own, factors):
 
 
 @inlined
-def _plus_binary(own, codes, zero, one, missing):
-    for k in range(len(own)):
-        own[k] += zero if codes[k] == 0 else (one if codes[k] == 1 else missing)
+def _plus_binary(own, codes, has_gaps, zero, one, missing):
+    if has_gaps:
+        for k in range(len(own)):
+            own[k] += zero if codes[k] == 0 else (one if codes[k] == 1 else missing)
+    else:
+        for k in range(len(own)):
+            own[k] += zero if codes[k] == 0 else one
 
 
 @inlined
@@ -54,7 +62,7 @@ def _plus(own, weight, terms):
 
 
 @inlined
-def _multiply_by_leaves(own, first, last, edges, leaves, codes, row, ratios, strips, at):
+def _multiply_by_leaves(own, first, last, edges, leaves, codes, gaps, row, ratios, strips, at):
     """Multiply by the values of some leaves for the rows from `row` on; strips start at `at`."""
     size = len(own)
     for e in range(first, last):
@@ -62,21 +70,23 @@ def _multiply_by_leaves(own, first, last, edges, leaves, codes, row, ratios, str
         if leaves.kinds[leaf] == NUMERIC:
             _times(own, strips[leaves.starts[leaf], at : at + size])
             continue
-        own_codes = codes[leaves.columns[leaf], row : row + size]
+        column = leaves.columns[leaf]
+        own_codes = codes[column, row : row + size]
         table = ratios[leaves.starts[leaf] :]
         if leaves.kinds[leaf] == BINARY:
-            _times_binary(own, own_codes, table[0], table[1], table[2])
+            _times_binary(own, own_codes, gaps[column], table[0], table[1], table[2])
         else:
             _times_finite(own, own_codes, table)
 
 
 @kernel
 def blocks_forward(
-    first, last, width, order, leaves, codes, ratios, weights, strips, base, values, found
+    first, last, width, order, leaves, codes, gaps, ratios, weights, strips, base, values, found
 ):
     """Write the root's ratio for the rows of the blocks first … last-1.
 
-    `values[place, row]` is working memory. The strips start at block `base`.
+    `gaps[column]` says whether any cell is missing. `values[place, row]` is working memory. The
+    strips start at block `base`.
     """
     for block in range(first, last):
         row, at = block * width, (block - base) * width
@@ -92,11 +102,12 @@ def blocks_forward(
                     if leaves.kinds[leaf] == NUMERIC:
                         _plus(own, weight, strips[leaves.starts[leaf], at : at + width])
                         continue
-                    own_codes = codes[leaves.columns[leaf], row : row + width]
+                    column = leaves.columns[leaf]
+                    own_codes = codes[column, row : row + width]
                     table = ratios[leaves.starts[leaf] :]
                     if leaves.kinds[leaf] == BINARY:
                         zero, one, missing = weight * table[0], weight * table[1], weight * table[2]
-                        _plus_binary(own, own_codes, zero, one, missing)
+                        _plus_binary(own, own_codes, gaps[column], zero, one, missing)
                     else:
                         _plus_finite(own, own_codes, weight, table)
                 for e in range(order.inner.starts[i], order.inner.starts[i + 1]):
@@ -106,8 +117,9 @@ def blocks_forward(
             else:
                 own[:] = 1.0
                 _multiply_by_leaves(
-                    own, below, above, order.leaves.children, leaves, codes, row, ratios, strips, at
-                )
+                    own, below, above, order.leaves.children, leaves, codes, gaps, row, ratios,
+                    strips, at,
+                )  # fmt: skip
                 for e in range(order.inner.starts[i], order.inner.starts[i + 1]):
                     _times(own, values[order.inner.children[e]])
         found[row : row + width] = values[order.places[-1]]
@@ -115,7 +127,7 @@ def blocks_forward(
 
 @kernel
 def blocks_upper_bound(
-    first, last, width, order, leaves, codes, ratios, weights, strips, base, values, found
+    first, last, width, order, leaves, codes, gaps, ratios, weights, strips, base, values, found
 ):
     """Write an upper bound of the root's ratio: see `upper_bounds`. Arguments as above."""
     identity = np.arange(width)
@@ -129,8 +141,9 @@ def blocks_upper_bound(
             for e in range(order.leaves.starts[i], order.leaves.starts[i + 1]):
                 other[:] = 1.0
                 _multiply_by_leaves(
-                    other, e, e + 1, order.leaves.children, leaves, codes, row, ratios, strips, at
-                )
+                    other, e, e + 1, order.leaves.children, leaves, codes, gaps, row, ratios,
+                    strips, at,
+                )  # fmt: skip
                 if not is_sum:
                     multiply_upper_bound(own, other, identity)
                 elif weights[order.leaves.slots[e]] > 0.0:
@@ -173,16 +186,23 @@ def single_rows(rows, root, leaves, codes, ratios, strips, inner_nodes, weights,
 
 
 @kernel
-def reference_sums(first, last, codes, columns, starts, logs, bounds, log_reference, log_bound):
+def reference_sums(
+    first, last, codes, gaps, columns, starts, logs, bounds, log_reference, log_bound
+):
     """Add to the rows first … last-1 the numbers of their cells in two tables.
 
     The numbers of the i-th of these columns begin at starts[i].
     """
+    reference, bound = log_reference[first:last], log_bound[first:last]
     for i in range(len(columns)):
-        for row in range(first, last):
-            entry = starts[i] + codes[columns[i], row]
-            log_reference[row] += logs[entry]
-            log_bound[row] += bounds[entry]
+        own, missing, start = codes[columns[i], first:last], gaps[columns[i]], starts[i]
+        end = starts[i + 1] if i + 1 < len(starts) else len(logs)
+        if end - start == 3:
+            _plus_binary(reference, own, missing, logs[start], logs[start + 1], logs[start + 2])
+            _plus_binary(bound, own, missing, bounds[start], bounds[start + 1], bounds[start + 2])
+        else:
+            _plus_finite(reference, own, 1.0, logs[start:end])
+            _plus_finite(bound, own, 1.0, bounds[start:end])
 
 
 @kernel

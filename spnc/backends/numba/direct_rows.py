@@ -21,6 +21,7 @@ class DirectRows:
     """Codes and numbers, padded to whole blocks of `width` rows."""
 
     codes: Codes  # [column, row]
+    gaps: NDArray[np.bool_]  # by column: whether a cell is missing
     numbers: dict[int, Floats]  # the cells of numeric columns, not padded
     rows: int
     width: int
@@ -32,28 +33,31 @@ class DirectRows:
         padded = -(-table.rows // width) * width
         narrow = int(states.max()) < np.iinfo(np.uint16).max
         codes = np.zeros((table.width, padded), dtype=np.uint16 if narrow else np.uint32)
+        gaps = np.zeros(table.width, dtype=np.bool_)
         for block in table.blocks:
             finite = states[block.columns] > 0
             if not finite.all():
                 block = Block(block.columns[finite], block.cells[finite])
             cells, missing = block.cells, block.missing
             if missing.any():
+                gaps[block.columns] = missing.any(axis=1)
                 cells = np.where(missing, states[block.columns, None], cells)
             codes[block.columns, : table.rows] = cells
         numbers = {c: np.ascontiguousarray(table.column(c)) for c in index.numeric_columns}
-        return DirectRows(codes, numbers, table.rows, width)
+        return DirectRows(codes, gaps, numbers, table.rows, width)
 
     def take(self, rows: NDArray[np.intp]) -> DirectRows:
         """Return some of the rows, padded to whole blocks."""
-        width = fitting_width(len(rows), self.width)
+        width = min(self.width, SMALLEST_BLOCK * -(-len(rows) // SMALLEST_BLOCK))
         codes = np.zeros((len(self.codes), -(-len(rows) // width) * width), self.codes.dtype)
         codes[:, : len(rows)] = self.codes[:, rows]
-        return DirectRows(codes, {c: n[rows] for c, n in self.numbers.items()}, len(rows), width)
+        numbers = {c: n[rows] for c, n in self.numbers.items()}
+        return DirectRows(codes, self.gaps, numbers, len(rows), width)
 
 
-def fitting_width(rows: int, widest: int) -> int:
-    """Return the width of blocks: narrow ones for few rows, so that two threads can share them."""
-    return min(widest, SMALLEST_BLOCK * max(1, -(-rows // (2 * SMALLEST_BLOCK))))
+def fitting_width(rows: int, widest: int, threads: int) -> int:
+    """Return the width of blocks: narrow ones for few rows, so that all threads get a share."""
+    return min(widest, SMALLEST_BLOCK * max(1, -(-rows // (threads * SMALLEST_BLOCK))))
 
 
 def cached_width(places: int, cache_bytes: int, widest: int) -> int:

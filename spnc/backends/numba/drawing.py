@@ -83,8 +83,8 @@ class Drawing:
             first: int, last: int, strips: Floats, base: int, memory: Floats, found: Floats
         ) -> None:
             drawing_kernels.complete_blocks(
-                first, last, width, order, self.places.leaves, rows.codes, ratios.ratios,
-                self.parameters.weights, strips, base, memory, found, seeds,
+                first, last, width, order, self.places.leaves, rows.codes, rows.gaps,
+                ratios.ratios, self.parameters.weights, strips, base, memory, found, seeds,
                 self.index.program.root, self.index.states, self.leaf_ends, self.index.inner_nodes,
                 values,
             )  # fmt: skip

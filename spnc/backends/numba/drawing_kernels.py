@@ -102,8 +102,8 @@ def draw_rows(
 
 @kernel
 def complete_blocks(
-    first, last, width, order, leaves, codes, ratios, weights, strips, base, memory, found, seeds,
-    root, states, leaf_ends, inner_nodes, values,
+    first, last, width, order, leaves, codes, gaps, ratios, weights, strips, base, memory, found,
+    seeds, root, states, leaf_ends, inner_nodes, values,
 ):  # fmt: skip
     """Draw the missing cells of the rows in the blocks first … last-1, given their other cells.
 
@@ -115,8 +115,8 @@ def complete_blocks(
     stack = np.empty(values.shape[1] + 1, dtype=np.int64)
     for block in range(first, last):
         blocks_forward(
-            block, block + 1, width, order, leaves, codes, ratios, weights, strips, base, memory,
-            found,
+            block, block + 1, width, order, leaves, codes, gaps, ratios, weights, strips, base,
+            memory, found,
         )  # fmt: skip
         state = seeds[block].copy()
         for row in range(block * width, min((block + 1) * width, len(values))):

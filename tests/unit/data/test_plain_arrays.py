@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spnc.data.columns import Column
-from spnc.data.dataset import UNSPLIT, Table
+from spnc.data.dataset import RUN, UNSPLIT, Table
 from spnc.data.frames import raw_from_python
 from spnc.data.load import load_table
 from spnc.data.plain_arrays import PlainArrays
@@ -111,12 +111,31 @@ def test_one_dimension_is_one_row() -> None:
     np.testing.assert_array_equal(found.values, [[1.0, np.nan]])
 
 
-@given(seed=st.integers(0, 10_000), rows=st.integers(1, 60))
-def test_rows_are_called_distinct_only_if_they_are(seed: int, rows: int) -> None:
+@given(seed=st.integers(0, 10_000), rows=st.integers(1, RUN))
+def test_a_few_rows_seem_distinct_if_they_are(seed: int, rows: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 2, (rows, 6)).astype(np.float64)
     values[rng.random(values.shape) < 0.1] = np.nan
     packed = PlainArrays(tuple(Column(f"x{i}") for i in range(6)), AS_MODELLED).table(values)
     assert packed is not None
     equal = packed.distinct().rows < rows
-    assert packed.surely_distinct() == (not equal)
+    assert packed.seems_distinct() == (not equal)
+
+
+_THOUSAND = np.arange(1_000)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        np.repeat(_THOUSAND, 2),
+        np.random.default_rng(0).permutation(np.tile(_THOUSAND, 2)),
+        np.concatenate([_THOUSAND, np.zeros(1_000, dtype=np.int64)]),
+    ],
+    ids=["beside one another", "anywhere", "at the end"],
+)
+def test_many_equal_rows_are_noticed(order: Any) -> None:
+    bits = ((order[:, None] >> np.arange(10)) & 1).astype(np.float64)
+    packed = PlainArrays(tuple(Column(f"x{i}") for i in range(10)), AS_MODELLED).table(bits)
+    assert packed is not None
+    assert not packed.seems_distinct()
