@@ -45,6 +45,7 @@ from spnc.spec.recipe import Recipe
 from spnc.spec.search_section import one_recipe_only
 from spnc.training import OUT_OF_TIME, Enough, FitResult, State
 from spnc.training.fit import ProgramFitter
+from spnc.training.objectives.joint import Joint
 
 Dump = Callable[[str, Graph], None]  # called with a stage's name and the graph it left
 
@@ -166,6 +167,7 @@ def learn_forest(
             progress=observer.progress,
             deadline=deadline,
             backend=recipe.backend.resolved(),
+            objective=recipe.objective,
         )
         sink.stop()
     return forest
@@ -254,7 +256,7 @@ def fit(
     with _timed(seconds, "train"):
         fitter = ProgramFitter(
             recipe.optimizer,
-            recipe.objective,
+            recipe.objective if not recipe.refines_components else Joint(),
             recipe.prune,
             recipe.smoothing,
             recipe.seed,
@@ -274,9 +276,11 @@ def fit(
         model = _model(compiled, fitted.parameters, backend).finished()
 
     objective, refined = None, found.refined
+    name, target = recipe.objective.plugin_name, tuple(getattr(recipe.objective, "target", ()))
     if refined is not None:
-        target = tuple(getattr(recipe.objective, "target", ()))
-        objective = ObjectiveMetrics.of(recipe.objective.plugin_name, target, refined)
+        objective = ObjectiveMetrics.of(name, target, refined)
+    elif recipe.refines_components:
+        objective = ObjectiveMetrics.of_components(name, target)
     metrics = Metrics(
         {},
         model.program.facts(),

@@ -9,7 +9,7 @@ from typing import Any
 Options = dict[str, Any]
 
 _EM: Options = {"method": "em", "max_iterations": 300, "patience": 10, "stop": "none"}
-_CONDITIONAL: Options = {"hide": 0.2, "prior": 0.005, "max_iterations": 80}
+_CONDITIONAL: Options = {"prior": 0.005, "max_iterations": 80}
 _NONE: Options = {"method": "em", "max_iterations": 0}  # parameters stay as they were learned
 
 
@@ -21,6 +21,7 @@ class QualityRecipe:
     optimizer: Options = field(default_factory=lambda: _EM)
     smoothing: Options = field(default_factory=lambda: {"weights": 0.1, "leaves": 0.1})
     conditional: bool = False  # whether parameters are fitted to the target in the end
+    hide: float = 0.2  # the share of cells that is hidden then
     target: bool = False  # whether the learner is told the target
     fills: bool = True  # whether it is a candidate to fill cells: not if it is made for a target
 
@@ -32,7 +33,12 @@ class QualityRecipe:
             "smoothing": self.smoothing,
         }
         if self.conditional:
-            own["objective"] = {"kind": "conditional", "target": [target], **_CONDITIONAL}
+            own["objective"] = {
+                "kind": "conditional",
+                "target": [target],
+                "hide": self.hide,
+                **_CONDITIONAL,
+            }
         return own
 
     def _entry(self, entry: Options, target: str, rows: int) -> Options:
@@ -71,6 +77,16 @@ RECIPES = {
     ),
     "hclt-64 conditional": QualityRecipe(
         ({"learner": "hclt", "count": 3, "states": 64},), conditional=True, fills=False
+    ),
+    "8 hclt-64 conditional": QualityRecipe(
+        ({"learner": "hclt", "count": 8, "states": 64},), conditional=True, hide=0.0, fills=False
+    ),
+    "8 hclt-24 alone conditional": QualityRecipe(
+        ({"learner": "hclt", "count": 8, "states": 24, "fit": 100, "refine": True},),
+        _NONE,
+        conditional=True,
+        hide=0.1,
+        fills=False,
     ),
 }
 

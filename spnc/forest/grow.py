@@ -15,11 +15,12 @@ from spnc.common.observer import Progress, silent
 from spnc.common.rng import random_stream
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
-from spnc.forest.pretraining import fit_alone
+from spnc.forest.pretraining import Refiner, fit_alone
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Graph, Origin
 from spnc.learners import LearningTask
 from spnc.leaves.smoothing import Smoothing
+from spnc.training import Objective
 
 if TYPE_CHECKING:
     from spnc.spec.recipe import Component
@@ -36,11 +37,12 @@ def grow(
     progress: Progress = silent,
     deadline: Deadline = NEVER,
     backend: Backend | None = None,
+    objective: Objective | None = None,
 ) -> Forest:
     """Learn every component into one graph, each with its own random stream.
 
     Components whose learner reported a problem are left out. `backend` fits those that are to be
-    fitted on their own.
+    fitted on their own, also to the `objective` if they say so.
     """
     builder = Builder(dataset.columns)
     table = dataset.by_columns
@@ -69,15 +71,22 @@ def grow(
                 deadline,
             )
             root = component.learner.learn(task)
-            index += 1
             if root is None:
+                index += 1
                 break  # the next copy would only report the same problem again
+            alone = Forest(builder, (root,))
             if component.fit is not None:
                 assert backend is not None
-                alone = Forest(builder, (root,))
                 fit_alone(alone, dataset, smoothing, backend, component.fit, deadline)
+            if component.refine:
+                assert backend is not None
+                assert objective is not None
+                own_seed = int(random_stream(seed, "refine", index).integers(1 << 63))
+                refiner = Refiner(objective, dataset, smoothing, backend, sink, deadline)
+                refiner.refine(alone, own_seed)
             roots.append(root)
             weights.append(component.weight)
+            index += 1
     progress("components", total, total)
     equal = all(weight == weights[0] for weight in weights)
     return Forest(builder, tuple(roots), None if equal else tuple(weights))

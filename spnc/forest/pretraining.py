@@ -1,14 +1,15 @@
-"""EM on a forest, or on some of its components, before the whole is put together and trained.
+"""Fitting a forest, or some of its components, before the whole is put together and trained.
 
-Before links are judged, a few iterations tell nodes apart: those of randomly split components are
-all alike until their parameters are fitted, and no link between them is worth much. Components with
-`fit` are fitted on their own, because others in the forest are not to be changed by EM.
+Before links are judged, a few iterations of EM tell nodes apart: those of randomly split components
+are all alike until their parameters are fitted, and no link between them is worth much. Components
+with `fit` or `refine` are fitted on their own: the mean of several that err in different ways is
+better than one large model, and others in the forest may not have to be changed at all.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spnc.backends import Backend
@@ -16,6 +17,7 @@ from spnc.common.deadline import NEVER, Deadline
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import silent
 from spnc.data.dataset import Dataset, Table
+from spnc.diagnostics import Sink
 from spnc.graph.equality import representatives
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Leaf, Sum, below, children, children_first, payloads
@@ -25,6 +27,7 @@ from spnc.program.lift import lift
 from spnc.program.lower import lower_with_numbers
 from spnc.program.program import Parameters
 from spnc.program.score import Score
+from spnc.training import FitTask, Objective
 from spnc.training.m_step import m_step
 
 PATIENCE = 5  # iterations of EM without a better log-likelihood of the validation rows
@@ -85,8 +88,40 @@ def fit_alone(
     work.put_back(parameters if valid is None else best)
 
 
+@dataclass(frozen=True, eq=False)
+class Refiner:
+    """Fits forests, usually of one component, to an objective, and changes their nodes in place."""
+
+    objective: Objective
+    dataset: Dataset
+    smoothing: Smoothing
+    backend: Backend
+    sink: Sink
+    deadline: Deadline = NEVER
+
+    @gc_paused()
+    def refine(self, forest: Forest, seed: int) -> None:
+        """Fit the parameters of a forest; leave them if a problem was reported."""
+        work = _Work(forest)
+        self.backend.prepare(work.program, silent)
+        distinct = self.dataset.distinct
+        task = FitTask(
+            self.backend.open(work.program),
+            work.parameters,
+            distinct["train"],
+            distinct.get("valid"),
+            self.smoothing,
+            self.sink,
+            seed,
+            monitor=lambda _: self.deadline.check(),
+        )
+        fitted = self.objective.refine(task)
+        if fitted is not None:
+            work.put_back(fitted.parameters)
+
+
 class _Work:
-    """A forest lowered for EM, and where the fitted parameters belong."""
+    """A forest lowered for fitting, and where the fitted parameters belong."""
 
     def __init__(self, forest: Forest) -> None:
         self.forest = forest

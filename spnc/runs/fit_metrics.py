@@ -98,11 +98,16 @@ class PruneMetrics:
         return cls(found["flow_below"], edges["before"], edges["after"], found["kept"], fits)
 
 
+ALONE = "components"  # `ObjectiveMetrics.stopped`: components were fitted, not the forest
+
+
 @dataclass(frozen=True)
 class ObjectiveMetrics:
     """The fit to an objective; `start` and `reached` are the objective's scores on valid or train.
 
-    With `conditional`, these are average log-likelihoods of the target given the other cells.
+    With `conditional`, these are average log-likelihoods of the target given the other cells. If
+    components were fitted on their own, the forest was not: `stopped` is `ALONE`, and there are no
+    iterations or scores.
     """
 
     kind: str
@@ -122,6 +127,11 @@ class ObjectiveMetrics:
         found = [getattr(history[i], f"{judged_on}_conditional") for i in (0, at)]
         scores = [value if math.isfinite(value) else None for value in found]
         return cls(kind, target, len(history) - 1, refined.stopped, at, judged_on, *scores)
+
+    @classmethod
+    def of_components(cls, kind: str, target: tuple[str, ...]) -> Self:
+        """Return the metrics where components were fitted to the objective on their own."""
+        return cls(kind, target, 0, ALONE, 0, "valid", None, None)
 
     @classmethod
     def from_json(cls, value: Any) -> Self:

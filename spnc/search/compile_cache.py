@@ -96,6 +96,9 @@ class CompileCache:
         return False
 
 
+_TRAINED = ("optimizer", "objective", "prune")
+
+
 def forest_key(recipe: Recipe) -> Hashable:
     """Return what the forest before links depends on."""
     return replace(circuit_key(recipe), residual=fields_of(Recipe)["residual"].default)
@@ -104,5 +107,5 @@ def forest_key(recipe: Recipe) -> Hashable:
 def circuit_key(recipe: Recipe) -> Recipe:
     """Return what the circuit before training depends on: all but how it is trained and pruned."""
     fields = fields_of(Recipe)
-    default = {name: fields[name].default for name in ("optimizer", "objective", "prune")}
-    return replace(recipe, **default)
+    trained = ("optimizer", "prune") if recipe.refines_components else _TRAINED
+    return replace(recipe, **{name: fields[name].default for name in trained})

@@ -44,6 +44,11 @@ class Component(Options):
         "forest; with validation rows, the best iteration is kept",
         min=0,
     )
+    refine: bool = option(
+        False,
+        "whether each component is then fitted to the `objective` on its own, in place of the "
+        "forest as a whole",
+    )
     weight: float = option(
         1.0, "how much each of these components counts in the sum on top, before training", above=0
     )
@@ -97,7 +102,7 @@ class Recipe(Options):
     space: Space | None = field(default=None, repr=False)
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Report an empty forest, and residual links in a forest of one component."""
+        """Report an empty forest, links in a forest of one, and what `refine` cannot go with."""
         if not self.forest:
             yield Conflict("forest", "the forest is empty", "list at least one learner")
         elif self.residual.draws and sum(c.count for c in self.forest) < 2:
@@ -106,3 +111,24 @@ class Recipe(Options):
                 f"`{self.residual.plugin_name}` links components, and the forest has only one",
                 "raise its `count`, or list another learner",
             )
+        if not self.refines_components:
+            return
+        if not self.objective.refines:
+            yield Conflict(
+                "forest",
+                f"`refine` fits components to an objective, and `{self.objective.plugin_name}` is "
+                "what EM fits them to",
+                "add an `objective`, such as `conditional`, or use `fit` alone",
+            )
+        if getattr(self.optimizer, "max_iterations", None) != 0:
+            yield Conflict(
+                "optimizer",
+                "components with `refine` are fitted on their own, and the optimizer would fit "
+                "them to whole rows again",
+                "set its `max_iterations` to 0",
+            )
+
+    @property
+    def refines_components(self) -> bool:
+        """Whether components, not the forest as a whole, are fitted to the objective."""
+        return any(component.refine for component in self.forest)

@@ -142,6 +142,7 @@ def summary(trained: Trained) -> str:
     from spnc.cli.output import table
     from spnc.common.wording import duration
     from spnc.diagnostics import counted
+    from spnc.runs.fit_metrics import ALONE
 
     metrics = trained.metrics
     model, fit = metrics.model, metrics.optimizer
@@ -155,7 +156,9 @@ def summary(trained: Trained) -> str:
         ],
     )
     refined = []
-    if objective is not None:
+    if objective is not None and objective.stopped == ALONE:
+        refined = [f"each component was fitted to the {objective.kind} objective on its own"]
+    elif objective is not None:
         refined = [
             f"of these, {objective.iterations} iterations fitted it to the {objective.kind} "
             f"objective, and {objective.kept_iteration} were kept"

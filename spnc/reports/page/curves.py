@@ -10,7 +10,7 @@ from spnc.reports.page.charts import Frame, axes, path, svg
 from spnc.reports.page.html import Html, data, el, joined, number
 from spnc.reports.page.parts import Section, cut_to, figure, legend, table
 from spnc.reports.plots.learning_curve import limits
-from spnc.runs.fit_metrics import FitMetrics, ObjectiveMetrics, PruneMetrics
+from spnc.runs.fit_metrics import ALONE, FitMetrics, ObjectiveMetrics, PruneMetrics
 
 _MOST = 400  # rows in the table of numbers
 
@@ -149,6 +149,8 @@ def _finding(facts: Facts, second: int | None) -> str:
 
 def _refined(objective: ObjectiveMetrics) -> str:
     target = ", ".join(objective.target)
+    if objective.stopped == ALONE:
+        return f"Before that, each component was fitted on its own to predict {target}."
     said = f"The last {objective.iterations:,} fitted the parameters to predict {target}"
     if objective.start is not None and objective.reached is not None:
         rows = "validation" if objective.judged_on == "valid" else "training"

@@ -20,7 +20,7 @@ from spnc.graph.nodes import Builder, Leaf, Product, Sum, below, children, paren
 from spnc.learners.circuit import Circuit
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.leaves.smoothing import Smoothing
-from spnc.pipeline import lower_graph
+from spnc.pipeline import Trained, lower_graph
 from spnc.spec.recipe import Component
 from tests.circuits import node_link_leaf
 
@@ -242,3 +242,43 @@ def test_a_component_fitted_alone_keeps_its_best_iteration() -> None:
         )
         scores.append(run.metrics.splits["valid"].avg_ll)
     assert scores[0] < scores[1] <= scores[2]  # 200 iterations would fit 45 rows too well
+
+
+OBJECTIVE = {"kind": "conditional", "target": ["species"], "max_iterations": 10}
+REFINED = {
+    "model": "m",
+    "data": {"source": "builtin:iris", "split": [0.6, 0.2, 0.2]},
+    "optimizer": {"method": "em", "max_iterations": 0},
+    "objective": OBJECTIVE,
+}
+
+
+def refined(count: int) -> Trained:
+    entry = {"learner": "hclt", "states": 3, "count": count, "fit": 10, "refine": True}
+    return spnc.train({**REFINED, "forest": [entry]})
+
+
+def test_components_are_fitted_to_the_objective_on_their_own() -> None:
+    """The forest is the mean of its components, and predicts better than without `refine`."""
+    one, three = refined(1), refined(3)
+    entry = {"learner": "hclt", "states": 3, "count": 3, "fit": 10}
+    objective = {**OBJECTIVE, "max_iterations": 0}
+    plain = spnc.train({**REFINED, "forest": [entry], "objective": objective})
+    scores = [run.metrics.splits["valid"].conditional_ll for run in (three, plain)]
+    assert scores[0] is not None
+    assert scores[1] is not None
+    assert scores[0] > scores[1]
+    rows = plain.model.sample(100, seed=1).cells
+    share = one.model.log_likelihood(rows) + np.log(1 / 3)
+    assert (three.model.log_likelihood(rows) >= share - 1e-9).all()
+    again = refined(3).model
+    assert again.parameters.weights.tobytes() == three.model.parameters.weights.tobytes()
+
+
+def test_a_search_over_the_objective_learns_its_components_anew() -> None:
+    """A forest with `refine` depends on the objective, so tries that differ in it share none."""
+    objective = {**OBJECTIVE, "prior": {"search": [0.001, 100]}}
+    entry = {"learner": "hclt", "states": 3, "fit": 5, "refine": True}
+    found = spnc.train({**REFINED, "forest": [entry], "objective": objective})
+    first, second = (one.valid.average for one in found.tries)
+    assert first != second
