@@ -60,6 +60,10 @@ class Engine(Protocol):
         """
         ...
 
+    def node_flows(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the flows of `node_values_and_flows` alone."""
+        ...
+
 
 class Backend(Protocol):
     """A way of computing, chosen by name in a spec."""

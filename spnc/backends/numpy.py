@@ -114,6 +114,10 @@ class NumpyEngine:
         """Return the likelihood ratios of these nodes, and the flows through them."""
         return self._node_values(parameters, table, nodes, with_flows=True)
 
+    def node_flows(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the flows through these nodes, `[node, row]`."""
+        return self._node_values(parameters, table, nodes, with_flows=True)[1]
+
     def _node_values(
         self, parameters: Parameters, table: Table, nodes: Ints, *, with_flows: bool
     ) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ leaves of all columns whose cells are missing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -96,7 +97,7 @@ def _weights(
     engine: Engine, parameters: Parameters, piece: Table, nodes: Ints, groups: list[_Group]
 ) -> tuple[Floats, Mask]:
     """Return the weights of leaves, `[leaf, row]`, and which rows are impossible."""
-    _, weights = engine.node_values_and_flows(parameters, piece, nodes)
+    weights = engine.node_flows(parameters, piece, nodes)
     starts = _column_starts(groups)
     with np.errstate(invalid="ignore"):
         totals = np.add.reduceat(weights, starts, axis=0)
@@ -107,8 +108,8 @@ def _weights(
             engine.program, parameters, piece.take(lost), nodes
         )
         totals = np.add.reduceat(weights, starts, axis=0)
-    sizes = np.diff([*starts.tolist(), len(nodes)])
-    weights /= np.repeat(np.where(totals > 0.0, totals, 1.0), sizes, axis=0)
+    for i, (first, last) in enumerate(pairwise([*starts.tolist(), len(nodes)])):
+        weights[first:last] /= np.where(totals[i] > 0.0, totals[i], 1.0)
     return weights, impossible
 
 

@@ -49,7 +49,7 @@ def pair_probabilities(
         cells[np.arange(len(rows)), asked[owners[rows]]] = states[rows]
         table = Table(cells)
         alone = np.exp(engine.log_likelihood(parameters, engine.load(table, once=True)))
-        _, flows = engine.node_values_and_flows(parameters, Table(cells, alone), nodes)
+        flows = engine.node_flows(parameters, Table(cells, alone), nodes)
         first = 0
         for mixture in mixtures:
             last = first + len(mixture.nodes)

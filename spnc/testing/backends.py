@@ -206,7 +206,7 @@ def _probabilities_below(graph: Graph, node: Hashable, rows: Floats) -> Floats:
 
 
 def flows_through_leaves_add_up_to_their_counts(open_engine: OpenEngine, seed: int) -> None:
-    """`node_values_and_flows` and `expected_counts` agree."""
+    """`node_flows` and `expected_counts` agree."""
     rng = np.random.default_rng(seed)
     numeric = _MIXED * (seed % 2)
     circuit = random_circuit(seed, variables=5, depth=4, share=0.5, numeric=numeric)
@@ -217,7 +217,7 @@ def flows_through_leaves_add_up_to_their_counts(open_engine: OpenEngine, seed: i
     tables = zip(program.leaves, parameters.tables, counts.tables, strict=True)
     for leaf, current, own in tables:
         nodes = np.arange(leaf.first, leaf.last)
-        _, flows = engine.node_values_and_flows(parameters, table, nodes)
+        flows = engine.node_flows(parameters, table, nodes)
         wanted = leaf.kind.statistics(table.values.T[leaf.variables], flows, current, leaf.columns)
         expect_close(own, wanted, "the statistics of leaves", rel=1e-9, abs=1e-9)
 

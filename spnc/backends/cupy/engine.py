@@ -150,6 +150,10 @@ class CupyEngine:
         """Return the likelihood ratios of these nodes and the flows through them; on the CPU."""
         return self._host.node_values_and_flows(parameters, table, nodes)
 
+    def node_flows(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the flows through these nodes, computed on the host."""
+        return self._host.node_flows(parameters, table, nodes)
+
 
 def chunk_rows(layout: Layout, real: np.dtype[np.generic], memory: float) -> int:
     """Return how many rows at once fit into this many bytes; raise E706 if none do."""

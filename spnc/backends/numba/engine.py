@@ -145,4 +145,9 @@ class CpuEngine:
     ) -> tuple[Floats, Floats]:
         """Return the likelihood ratios of these nodes, and the flows through them."""
         index, team = self.index, self.team
-        return node_values(index, parameters, table, nodes, team, with_flows=True)
+        return node_values(index, parameters, table, nodes, team)
+
+    def node_flows(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
+        """Return the flows through these nodes, `[node, row]`."""
+        index, team = self.index, self.team
+        return node_values(index, parameters, table, nodes, team, with_values=False)[1]

@@ -1,4 +1,6 @@
-"""Values of chosen nodes, and flows through them, for every row: what link judging needs.
+"""Values of chosen nodes, and flows through them, for every row.
+
+Link judging needs both; given the known cells of a row, the flows through leaves are their weights.
 
 Values are likelihood ratios to independent columns, as everywhere in the engine. They are computed
 in the linear domain only: a ratio too small for a double is zero, and no flow goes through a node
@@ -6,6 +8,9 @@ whose ratio is too large for one. Rows of a thousand columns that all agree may 
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -27,7 +32,10 @@ def block_values(
     first, last, codes, columns, ratios, sources, inner_nodes, weights, row_weights, flowing, root,
     wanted, values, flows,
 ):  # fmt: skip
-    """Rows first … last-1 of `values` and, if `flowing`, of `flows`, both `[wanted, row]`."""
+    """Rows first … last-1 of `values` and, if `flowing`, of `flows`, both `[wanted, row]`.
+
+    An array without nodes is not wanted.
+    """
     kinds, starts, children, slots = inner_nodes
     leaves = len(columns)
     value = np.empty((leaves + len(kinds), ROWS_AT_ONCE))
@@ -52,7 +60,7 @@ def block_values(
                     child = value[children[e]]
                     for r in range(count):
                         own[r] *= child[r]
-        for k in range(len(wanted)):
+        for k in range(len(values)):
             for r in range(count):
                 values[k, begin + r] = value[wanted[k], r]
         if not flowing:
@@ -90,49 +98,52 @@ def node_values(
     nodes: Ints,
     team: ThreadTeam,
     *,
-    with_flows: bool,
+    with_values: bool = True,
+    with_flows: bool = True,
 ) -> tuple[Floats, Floats]:
     """Return the nodes' likelihood ratios and the flows through them, both `[node, row]`.
 
-    Without `with_flows`, the array of flows has no nodes.
+    Without `with_values` or `with_flows`, the array of these has no nodes.
     """
     encoded = encode(index, table)
-    values = np.empty((len(nodes), table.rows))
-    flows = np.empty((len(nodes) if with_flows else 0, table.rows))
-    alike = _same_scope(index, nodes)
-    for piece in encoded.pieces(np.arange(table.rows)):
-        own = _piece_values(encoded, piece, parameters, nodes, alike, team, with_flows)
-        values[:, piece.rows], flows[:, piece.rows] = own
+    sizes = [len(nodes) if wanted else 0 for wanted in (with_values, with_flows)]
+    alike = _same_scope(index, nodes) if with_values else {}
+    work = partial(_piece_values, encoded, parameters, nodes, sizes, alike, team)
+    pieces = list(encoded.pieces(np.arange(table.rows)))
+    if len(pieces) == 1:
+        return work(pieces[0])
+    values, flows = (np.empty((size, table.rows)) for size in sizes)
+    for piece in pieces:
+        values[:, piece.rows], flows[:, piece.rows] = work(piece)
     return values, flows
 
 
 def _piece_values(
     encoded: EncodedTable,
-    piece: Piece,
     parameters: Parameters,
     nodes: Ints,
+    sizes: Sequence[int],
     alike: dict[tuple[int, ...], list[int]],
     team: ThreadTeam,
-    with_flows: bool,
+    piece: Piece,
 ) -> tuple[Floats, Floats]:
     """Return the ratios and flows of the rows in a piece."""
     index, leaves = encoded.index, piece.leaves
     largest = _largest(leaves, parameters)
     ratios = leaves.ratios(parameters, largest)
     ratios[leaves.finite :][ratios[leaves.finite :] < 2.0 * LEAST_RATIO] = 0.0  # lost, not wrong
-    leaf_columns = zip(index.leaf_columns.tolist(), leaves.starts.tolist(), strict=True)
-    for column, start in leaf_columns:
-        if encoded.histograms[column] is None:
-            own = encoded.probabilities[column]
-            ratios[start : start + len(own)] /= own
+    for _, leaf, _, entries in leaves.tables:
+        columns, at = np.unique(leaf.variables, return_inverse=True)
+        reference = np.stack([encoded.probabilities[c] for c in columns.tolist()])
+        own = ratios[entries].reshape(len(leaf), -1)
+        own /= reference[at]
     weights, rows = encoded.weights[piece.rows], len(piece.rows)
-    values = np.empty((len(nodes), rows))
-    flows = np.empty((len(nodes) if with_flows else 0, rows))
+    values, flows = (np.empty((size, rows)) for size in sizes)
 
     def work(_: int, first: int, last: int) -> None:
         block_values(
             first, last, piece.codes, index.leaf_columns, ratios, leaves.starts,
-            index.inner_nodes, parameters.weights, weights, with_flows, index.program.root, nodes,
+            index.inner_nodes, parameters.weights, weights, len(flows) > 0, index.program.root, nodes,
             values, flows,
         )  # fmt: skip
 
