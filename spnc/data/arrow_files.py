@@ -90,6 +90,7 @@ def arrow_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
 
 
 def _piece(batch: Any, header: Header) -> RawTable:
+    batch.validate(full=True)  # as for whole files
     return RawTable("", raw_columns(batch, header), header.names, index=header.row_names)
 
 
@@ -99,6 +100,7 @@ def _arrow(data: bytes, report: FileReport, what: str, read: Any) -> Tables | No
         return None
     try:
         table = read(BytesIO(data))
+        table.validate(full=True)  # Arrow follows wrong offsets to memory that is not its own
         return _tables(table, report)
     except ArrowError as error:
         reason = str(error).splitlines()[0] if str(error) else "it is damaged"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -37,10 +38,9 @@ def repeated(names: Sequence[str]) -> list[str]:
 
 def header_of(schema: Any) -> Header:
     """Return the header of an Arrow table. An index of pandas without a name is no column."""
-    found = (schema.metadata or {}).get(b"pandas") and schema.pandas_metadata
-    about: dict[str, Any] = found if isinstance(found, dict) else {}
-    index = {name for name in about.get("index_columns", ()) if isinstance(name, str)}
-    levels = len(about.get("column_indexes", ()))
+    about = _description(schema)
+    index = {name for name in about["index_columns"] if isinstance(name, str)}
+    levels = len(about["column_indexes"])
     named = [
         (i, name)
         for i, name in enumerate(map(str, schema.names))
@@ -49,19 +49,30 @@ def header_of(schema: Any) -> Header:
     places = tuple(i for i, _ in named)
     names = tuple(_level_name(name) if levels > 1 else name for _, name in named)
     called = {
-        column.get("field_name")
-        for column in about.get("columns", ())
-        if column.get("pandas_type") == "categorical"
+        str(column.get("field_name"))
+        for column in about["columns"]
+        if isinstance(column, dict) and column.get("pandas_type") == "categorical"
     }
     categorical = frozenset(i for i, name in enumerate(schema.names) if name in called)
     return Header(names, places, frozenset(names) & index, categorical)
+
+
+def _description(schema: Any) -> dict[str, list[Any]]:
+    """Return the lists in which pandas describes a table; what is not such a list is empty."""
+    try:
+        found = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    except (ValueError, RecursionError):  # pandas has not written this
+        found = {}
+    about = found if isinstance(found, dict) else {}
+    lists = {key: about.get(key) for key in ("index_columns", "column_indexes", "columns")}
+    return {key: value if isinstance(value, list) else [] for key, value in lists.items()}
 
 
 def _level_name(text: str) -> str:
     """Return the name that pandas wrote as a tuple, such as `('a', 'b')`."""
     try:
         return flat_name(ast.literal_eval(text))
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
 
 

@@ -1,0 +1,75 @@
+"""Arrow and Parquet files that are well formed outside and wrong inside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from spnc.data.columns import Column
+from spnc.data.stream import stream_table
+from spnc.diagnostics import Sink
+from tests.reading import read
+
+DAMAGED = {
+    "offsets": pa.StringArray.from_buffers(
+        2, pa.array([0, 2**31 - 1, 2], pa.int32()).buffers()[1], pa.py_buffer(b"ab")
+    ),
+    "UTF-8": pa.StringArray.from_buffers(
+        2, pa.array([0, 1, 2], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfe")
+    ),
+    "positions": pa.DictionaryArray.from_arrays(
+        pa.array([0, 99], pa.int8()), pa.array(["a", "b"]), safe=False
+    ),
+}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_an_array_that_points_nowhere_is_reported(
+    damage: str, stream: bool, tmp_path: Path
+) -> None:
+    """Unchecked, Arrow reads memory that is not its own, which ends the process."""
+    batch = pa.record_batch([DAMAGED[damage]], names=["a"])
+    path = tmp_path / "table.arrow"
+    new = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with path.open("wb") as file, new(file, batch.schema) as writer:
+        writer.write_batch(batch)
+    assert read(str(path)) == (None, [("E315", "table.arrow")])
+    sink = Sink()
+    column = Column("a", "categorical", 2, labels=("a", "b"))
+    assert list(stream_table(str(path), sink, columns=[column])) == []
+    assert [d.code for d in sink.diagnostics] == ["E315"]
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        *(
+            1,
+            [],
+            {"index_columns": 1},
+            {"column_indexes": 2},
+            {"columns": 0.5},
+            {"columns": [None]},
+        ),
+        {"columns": [{"pandas_type": "categorical", "field_name": []}]},
+        {"column_indexes": [{}, {}]},
+        "not JSON",
+        "[" * 10_000,
+    ],
+)
+def test_a_description_that_pandas_has_not_written_is_ignored(about: Any, tmp_path: Path) -> None:
+    text = about if isinstance(about, str) else json.dumps(about)
+    deep = "(" * 300 + ")" * 300  # looks like a name with levels, but is nested too deeply
+    table = pa.table({"a": [0, 1, 1], deep: [1, 0, 1]}).replace_schema_metadata({"pandas": text})
+    path = tmp_path / "table.parquet"
+    pa.parquet.write_table(table, path)
+    dataset, reported = read(str(path))
+    assert reported == []
+    assert dataset is not None
+    assert [column.name for column in dataset.columns] == ["a", deep]
