@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,9 +48,13 @@ def split_scheme(source: str, base: Path) -> tuple[str, str] | None:
 
 
 def file_path(source: str, base: Path) -> Path:
-    """Return the file that `source` names, relative to `base`; `~` is the home folder."""
+    """Return the file that `source` names, relative to `base`; `~` is the home folder.
+
+    `~name` is a file of that name if there is no such user.
+    """
     if source.startswith("~"):
-        return base / Path(source).expanduser()
+        with suppress(RuntimeError):
+            return base / Path(source).expanduser()
     return base / source
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from spnc.data.sources import file_path
 from spnc.diagnostics import Sink
 from spnc.registry import fields_of
 from spnc.registry.files import is_loaded, load_file
@@ -26,7 +27,7 @@ def load_plugins(tree: Tree, sink: Sink, *, allowed: bool) -> bool:
     rule = fields_of(Recipe)[KEY].rule
     for item in _texts(_under(tree, KEY)):
         file = rule.file_name(item.text)
-        path = Path(item.span.source.name).parent / Path(file).expanduser()
+        path = file_path(file, Path(item.span.source.name).parent)
         if is_loaded(path):
             continue
         if not allowed:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spnc.data.sources import split_scheme
+from spnc.data.sources import file_path, split_scheme
 from spnc.registry import Options, fields_of
 from spnc.spec.recipe import Recipe
 
@@ -47,7 +47,7 @@ def _files_of(options: Options) -> Iterator[Path]:
         base = options.base(name)
         for text in _texts(value) if f.rule.path else ():
             if split_scheme(text, base) is None:
-                yield base / Path(f.rule.file_name(text)).expanduser()
+                yield file_path(f.rule.file_name(text), base)
 
 
 def _texts(value: Any) -> tuple[str, ...]:

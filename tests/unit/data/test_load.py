@@ -236,3 +236,7 @@ def test_weights_rules_and_left_out_columns_serve_later_data(tmp_path: Path) -> 
         assert later is not None, sink.diagnostics
         np.testing.assert_array_equal(later.splits["all"].values, [[1]])
         np.testing.assert_array_equal(later.splits["all"].weights, weights)
+
+
+def test_the_home_of_an_unknown_user_is_a_file_that_is_not_there() -> None:
+    assert problems(DataOptions(source="~no-such-user/rows.csv")) == ["E302"]

@@ -147,3 +147,9 @@ def test_a_plug_in_file_can_be_given_for_a_model(
     printed = capsys.readouterr().err
     assert "this model has `coin` leaves, which the file `coin.py` provides" in printed
     assert main(["--plugin", "specs/coin.py", "eval", "run/model.spnc", "specs/rows.csv"]) == 0
+
+
+def test_the_home_of_an_unknown_user_is_a_file_that_is_not_allowed(tmp_path: Path) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text(SPEC.replace("my_tree", "~no-such-user/my_tree"))
+    assert [d.code for d in spnc.check(path)] == ["E138"]
