@@ -10,6 +10,11 @@ import yaml
 
 from spnc.spec.recipe import Recipe
 
+# Control characters, which YAML does not allow, and signs at which it ends a comment.
+_NOT_IN_YAML = re.compile(
+    "[^\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
+
 
 @dataclass
 class Comments:
@@ -45,6 +50,7 @@ def comments_of(recipe: Recipe) -> Comments:
         before = source.text[:start]
         number = before.count("\n") + 1
         text = source.text[start:].split("\n", 1)[0].rstrip()
+        text = _NOT_IN_YAML.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
         if before.rsplit("\n", 1)[-1].strip():
             found.trailing[number] = text
         else:

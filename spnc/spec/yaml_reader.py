@@ -11,7 +11,7 @@ from spnc.spec.files import report_empty
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe
 
 # YAML 1.1 takes `1e-7` for a text, since it has no dot; people mean the number.
-_FLOAT = re.compile(r"^[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+$")
+_FLOAT = re.compile(r"^[+-]?(\d+(\.\d*)?|\.\d+)[eE][+-]?\d+$")
 _YAML = "tag:yaml.org,2002:"
 _PLAIN_TAGS = {"null", "bool", "int", "float", "str", "timestamp", "merge", "value", "map", "seq"}
 _DEEPEST = 100  # levels of nesting; a spec has five or so
