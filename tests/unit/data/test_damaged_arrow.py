@@ -73,3 +73,9 @@ def test_a_description_that_pandas_has_not_written_is_ignored(about: Any, tmp_pa
     assert reported == []
     assert dataset is not None
     assert [column.name for column in dataset.columns] == ["a", deep]
+
+
+def test_json_lines_that_are_not_utf_8_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "table.jsonl"
+    path.write_bytes(b'{"a": "x"}\n{"a": "2\xff"}\n')
+    assert read(str(path)) == (None, [("E315", "table.jsonl:2")])
