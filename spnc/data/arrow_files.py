@@ -55,10 +55,10 @@ def parse_json(data: bytes, report: FileReport) -> Tables | None:
             texts = pa.schema([(field.name, pa.string()) for field in times])
             options = pa.json.ParseOptions(explicit_schema=texts)
             table = pa.json.read_json(pa.BufferReader(data), parse_options=options)
-        table.validate(full=True)  # Arrow takes any bytes for texts
+        table.validate(full=True)  # Arrow takes any bytes for texts and names
         doubles = (c for c in table.columns if pa.types.is_floating(c.type))
         return _json_lines(data, report) if any(map(rounded, doubles)) else _tables(table, report)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
         return _json_lines(data, report)  # slow, but it knows the lines
 
 

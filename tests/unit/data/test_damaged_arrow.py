@@ -75,7 +75,8 @@ def test_a_description_that_pandas_has_not_written_is_ignored(about: Any, tmp_pa
     assert [column.name for column in dataset.columns] == ["a", deep]
 
 
-def test_json_lines_that_are_not_utf_8_are_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", [b'{"a": "2\xff"}', b'{"\xff": 1}'])
+def test_json_lines_that_are_not_utf_8_are_reported(line: bytes, tmp_path: Path) -> None:
     path = tmp_path / "table.jsonl"
-    path.write_bytes(b'{"a": "x"}\n{"a": "2\xff"}\n')
+    path.write_bytes(b'{"a": "x"}\n' + line)
     assert read(str(path)) == (None, [("E315", "table.jsonl:2")])
