@@ -17,9 +17,6 @@ from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, short
 O = TypeVar("O", bound=Options)  # noqa: E741
 
 
-_NONE_WORDS = ("none", "null", "~", "")
-
-
 def bind(cls: type[O], tree: Tree, at: Span, sink: Sink, hidden: str = "") -> O | None:
     """The options that a mapping holds, or None after reporting every problem. `at` is its key.
 
@@ -168,9 +165,7 @@ def bind_value(field: Field, entry: Entry, sink: Sink) -> Any:
     """The typed value of an entry, or FAILED after reporting."""
     tree = entry.value
     inner, optional = optional_type(field.type)
-    says_none = isinstance(tree, Scalar) and (
-        tree.value is None or (not tree.quoted and tree.text.lower() in _NONE_WORDS)
-    )
+    says_none = isinstance(tree, Scalar) and tree.says_none
     registry = field.rule.registry
     if optional and says_none and not (registry is not None and "none" in registry):
         return None

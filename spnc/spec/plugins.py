@@ -77,5 +77,7 @@ def _under(tree: Tree | None, key: str) -> Tree | None:
 
 def _texts(tree: Tree | None) -> list[Scalar]:
     """The texts of a list, or of a single one; what else it holds is reported by binding."""
+    if isinstance(tree, Scalar) and tree.says_none:
+        return []
     items = tree.items if isinstance(tree, Sequence) else (tree,)
     return [i for i in items if isinstance(i, Scalar) and isinstance(i.value, str)]

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 from spnc.diagnostics import Span
 
+_NONE_WORDS = ("none", "null", "~", "")
+
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
@@ -19,6 +21,11 @@ class Scalar:
     text: str
     span: Span
     quoted: bool = False  # then it is a text, never a word such as none
+
+    @property
+    def says_none(self) -> bool:
+        """Whether this is how "no value" is written."""
+        return self.value is None or (not self.quoted and self.text.lower() in _NONE_WORDS)
 
 
 @dataclass(frozen=True, slots=True)

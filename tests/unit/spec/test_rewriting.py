@@ -27,7 +27,7 @@ def check_written(recipe: Recipe) -> None:
     assert recipe_of(write_dsl(recipe), "spn") == recipe
 
 
-@pytest.mark.parametrize("key", ["search", "prune", "lock"])
+@pytest.mark.parametrize("key", ["search", "prune", "lock", "plugins"])
 def test_an_option_that_is_given_as_none_is_left_out_of_the_language(key: str) -> None:
     recipe = recipe_of(f"{key}: none  # a comment\n{SPEC}", "yaml")
     check_written(recipe)
