@@ -65,7 +65,7 @@ def read_graphml_text(source: Source, sink: Sink) -> Graph | None:
         at = source.span(line, column + 1, line, column + 2)
         sink.error("E223", f"this is not XML: {str(error).split(':')[0]}", at)
         return None
-    except (nx.NetworkXError, KeyError, TypeError, ValueError, StopIteration) as error:
+    except (nx.NetworkXError, LookupError, TypeError, ValueError, StopIteration) as error:
         _refuse(source, sink, f"this is not GraphML: {error or 'there is no graph in it'}")
         return None
     if not found.is_directed():

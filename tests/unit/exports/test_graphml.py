@@ -93,6 +93,7 @@ def test_a_file_by_hand_needs_no_numbers_of_columns() -> None:
         ("", "this is not XML"),
         ("<graphml", "this is not XML"),
         ("<html/>", "this is not GraphML"),
+        ("<?xml version='1.0' encoding='utf-2'?><html/>", "unknown encoding: utf-2"),
         (f"{OPEN}</graphml>", "this is not GraphML"),
         (f'{OPEN}<graph edgedefault="undirected">{CLOSE}', "have no direction"),
         (
