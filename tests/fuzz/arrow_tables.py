@@ -104,6 +104,7 @@ def _changed(given: Input, random: Random) -> Any | None:
     try:
         read = pa.parquet.read_table if given.ending == ".parquet" else pa.feather.read_table
         table = read(BytesIO(given.content))
+        table.validate(full=True)  # a damaged one would end this process
         if table.nbytes > 1 << 20 or not table.num_columns:
             return None
         at = random.randrange(table.num_columns)
