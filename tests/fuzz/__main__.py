@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from spnc.diagnostics import counted
 from tests.fuzz.findings import REPORT, write_finding
 from tests.fuzz.fuzzing import READERS, has_atheris, open_harness
 from tests.fuzz.harness import ROOT, Finding, Input
@@ -84,7 +85,7 @@ def fuzz(reader: str, seconds: float, seed: int, out: Path, plain: bool) -> int:
         left = seconds - spent if died is not None and tally["tried"] else 0.0
         seed += 1
     speed = tried / spent if spent else 0.0
-    said = f"{findings} findings in {out}" if findings else "no findings"
+    said = f"{counted(findings, 'finding')} in {out}" if findings else "no findings"
     print(f"{reader:<12} {tried:>9,} inputs {speed:>8,.0f}/s  {said}", flush=True)
     return findings
 

@@ -8,11 +8,10 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from concurrent import futures
+from itertools import chain
 from pathlib import Path
 from pkgutil import walk_packages
 from random import Random
-from typing import Any
 
 from tests.fuzz.harness import LONGEST, ROOT, Finding, Harness, Input
 
@@ -34,22 +33,6 @@ _NOT_INSTRUMENTED = ("backends", "queries", "reports", "explore", "exports", "le
 _AS_THEY_ARE = 0.1  # share of plain inputs that are seeds
 _OWN_CHANGES = 0.7  # share of inputs changed by the harness; libFuzzer changes the others
 _NEVER = 10**6  # seconds; the harness itself measures how long an input takes
-
-
-class InOneThread(futures.Executor):
-    """Calls functions at once, in this thread: atheris hangs in instrumented code of others."""
-
-    def __init__(self, max_workers: int | None = None) -> None:
-        pass
-
-    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Any:
-        """Return the result of a call, or what it raised, as a future."""
-        done: futures.Future[Any] = futures.Future()
-        try:
-            done.set_result(function(*arguments, **options))
-        except Exception as error:
-            done.set_exception(error)
-        return done
 
 
 class Run(ABC):
@@ -101,7 +84,10 @@ def has_atheris() -> bool:
 
 def mutate(harness: Harness, seed: int, run: Run) -> None:
     """Try seeds and mutations of them until the run is over."""
-    for given in plain_inputs(harness, seed):
+    inputs = plain_inputs(harness, seed)
+    first = next(inputs)  # makes the seeds, which is not a part of the time
+    run.began = time.monotonic()
+    for given in chain([first], inputs):
         if run.is_over():
             break
         run.attempt(harness, given)
@@ -126,7 +112,6 @@ def guide(reader: str, folder: Path, seed: int, run: Run) -> None:
     excluded = [f"spnc.{name}" for name in _NOT_INSTRUMENTED]
     for name, package in zip(tuple(excluded), packages, strict=True):
         excluded += [m.name for m in walk_packages([package], f"{name}.")]
-    futures.ThreadPoolExecutor = InOneThread  # type: ignore[misc,assignment]
     with atheris.instrument_imports(include=["spnc"], exclude=excluded):
         harness = open_harness(reader, folder)
         corpus = folder / "corpus"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import re
+import subprocess
+import sys
 import time
 from itertools import islice
 from pathlib import Path
@@ -12,6 +15,7 @@ from types import ModuleType
 import pytest
 
 from spnc.diagnostics import InputError
+from tests.fuzz import __main__ as command_line
 from tests.fuzz import checkpoints, harness, model_files
 from tests.fuzz.fuzzing import READERS, Run, mutate, open_harness, plain_inputs
 from tests.fuzz.harness import Finding, Harness, Input
@@ -43,7 +47,7 @@ def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return open_harness(request.param, tmp_path_factory.mktemp(request.param))
 
 
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings("ignore")
 def test_mutated_inputs_are_accepted_or_refused(
     opened: Harness, request: pytest.FixtureRequest
 ) -> None:
@@ -186,3 +190,23 @@ def test_files_put_together_again_are_accepted(reader: str, tmp_path: Path) -> N
         assert parts is not None
         path.write_bytes(made.resealed(*parts))
         opened.read(path)
+
+
+def test_the_command_prints_a_line_and_succeeds(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.fuzz", "--plain", "--seconds", "0.5"]
+    command += ["--reader", "npz", "--out", str(tmp_path / "found")]
+    done = subprocess.run(command, cwd=harness.ROOT, capture_output=True, text=True, check=True)
+    first, line = done.stdout.splitlines()
+    assert first == "inputs: random mutations of seeds; 0.5 s each"
+    assert re.fullmatch(r"npz +[1-9][\d,]* inputs +[\d,]+/s  no findings", line)
+    assert not (tmp_path / "found").exists()
+
+
+def test_a_process_that_dies_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "executable", "false")
+    assert command_line.fuzz("npz", 1.0, 0, tmp_path, plain=True) == 1
+    assert "1 finding in" in capsys.readouterr().out
+    (report,) = tmp_path.glob("*.report.txt")
+    assert report.read_text().startswith("ended by 1\n")

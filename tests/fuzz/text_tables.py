@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
@@ -51,7 +52,7 @@ class TextTables(Harness):
             try:
                 inside = gzip.decompress(given.content)
                 return gzip.compress(mutated_text(inside, random, _WORDS), mtime=0)
-            except (OSError, EOFError, ValueError):
+            except (OSError, EOFError, ValueError, zlib.error):
                 pass
         return mutated_text(given.content, random, _WORDS)
 

@@ -13,6 +13,7 @@ import os
 import resource
 import signal
 import time
+import traceback
 import warnings
 from pathlib import Path
 
@@ -68,10 +69,14 @@ def main() -> None:
     scratch = arguments.folder / "scratch"
     scratch.mkdir()
     run = _Written(arguments.reader, arguments.folder, arguments.seconds)
-    if arguments.plain or not has_atheris():
-        mutate(open_harness(arguments.reader, scratch), arguments.seed, run)
-    else:
-        guide(arguments.reader, scratch, arguments.seed, run)
+    try:
+        if arguments.plain or not has_atheris():
+            mutate(open_harness(arguments.reader, scratch), arguments.seed, run)
+        else:
+            guide(arguments.reader, scratch, arguments.seed, run)
+    except BaseException:  # a mistake in a harness
+        traceback.print_exc()
+        os._exit(1)  # an ordinary exit waits for threads
 
 
 if __name__ == "__main__":
