@@ -131,7 +131,10 @@ def _code_of(value: Any, known: dict[Label, int]) -> int:
         return known[value]
     if isinstance(value, str):
         if is_number(value):
-            return known.get(number_of(value), -1)
+            number = number_of(value)
+            if number not in known and not -(2**63) <= number < 2**64:
+                number = float(value)  # labels beyond 64 bits were made of doubles
+            return known.get(number, -1)
         if value.lower() in ("true", "false"):
             return known.get(value.lower() == "true", -1)
         return -1

@@ -103,3 +103,18 @@ def test_an_array_of_integers_holds_labels_that_doubles_cannot() -> None:
     model = spnc.train(SPEC, data=cells).model
     named = {"x0": cells[:, 0], "x1": cells[:, 1]}
     np.testing.assert_array_equal(model.log_likelihood(cells), model.log_likelihood(named))
+
+
+@pytest.mark.parametrize("large", [10**20 - 1, 2**64, -(2**63) - 1, 10**40 - 1])
+@pytest.mark.parametrize("other", ["7", "1.5", "1e5"])
+def test_a_table_with_numbers_beyond_64_bits_fits_its_own_columns(
+    large: int, other: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"a\n{large}\n{other}\n{other}\n")
+    sink = Sink()
+    dataset = load_table(str(path), sink)
+    assert dataset is not None, sink.diagnostics
+    again = load_table(str(path), sink, columns=dataset.columns, rules=dataset.rules)
+    assert again is not None, sink.diagnostics
+    assert again.splits["all"].values.tolist() == dataset.splits["all"].values.tolist()
