@@ -19,6 +19,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     file = os.fdopen(handle, "wb")
     try:
         yield file
+        file.flush()
+        os.fsync(file.fileno())  # or, after a crash, the new name could have none of the content
         file.close()
         temporary.chmod(0o644)
         temporary.replace(path)

@@ -4,13 +4,12 @@ A model file is a safetensors file: named arrays and one text of JSON, the descr
 executes nothing, and needs memory in proportion to the size of the file. The same model gives the
 same bytes. `docs/model-files.md` describes the format.
 
-The description begins with a SHA-256 of the whole file, computed with zeros in its place. It is
-checked on reading, so that a damaged file is never used. Files of version 1 have no checksum.
+The file has a checksum of itself (`spnc.common.sealed`), so that a damaged one is never used. Files
+of version 1 have none.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.common.sealed import Tensors, arrays_are_intact, sealed_arrays
 from spnc.data.columns import FINITE, Column
 from spnc.diagnostics import Sink, listed
 from spnc.graph.column_types import column_of, plain_type
@@ -32,12 +32,8 @@ from spnc.registry.usage import report_absent_leaves
 FORMAT = "spnc-model"
 VERSION = 2
 READABLE = (1, 2)
-_NO_DIGEST = "0" * 64
-_SEAL = b'{\\"sha256\\": \\"'  # the beginning of the description, as the file's header quotes it
 _NO_INTS = np.empty(0, dtype=np.int64)
 _WRITERS = "models are written by `spnc train` and `spnc compile -o`"
-
-Tensors = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,27 +73,7 @@ def file_content(model: SavedModel) -> bytes:
         "layers": program.layers,
         "provenance": model.provenance,
     }
-    return sealed(about, tensors)
-
-
-def sealed(about: Mapping[str, Any], tensors: Tensors) -> bytes:
-    """Return the content of a file with this description and these arrays, with its checksum."""
-    from safetensors.numpy import save
-
-    text = json.dumps(about, sort_keys=True)
-    # One key only: the order of several would change from run to run.
-    description = f'{{"sha256": "{_NO_DIGEST}", {text[1:]}'
-    content = save(dict(tensors), metadata={FORMAT: description})
-    at = content.index(_SEAL) + len(_SEAL)
-    return content[:at] + _digest(content, at) + content[at + len(_NO_DIGEST) :]
-
-
-def _digest(content: bytes, at: int) -> bytes:
-    """Return the checksum of a file that holds its checksum at this place."""
-    sha = hashlib.sha256(content[:at])
-    sha.update(_NO_DIGEST.encode())
-    sha.update(memoryview(content)[at + len(_NO_DIGEST) :])
-    return sha.hexdigest().encode()
+    return sealed_arrays(FORMAT, about, tensors)
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -175,7 +151,7 @@ def _model(
             help="install the version of spnc that wrote it, or train again",
         )
         return None
-    if (version > 1 or "sha256" in about) and not _is_intact(about, content):
+    if (version > 1 or "sha256" in about) and not arrays_are_intact(about, content):
         sink.error(
             "E507",
             "the model file has changed since it was written: its checksum is wrong",
@@ -196,11 +172,6 @@ def _model(
         sink.error("E504", message, where=where, notes=problems, help=help)
         return None
     return model
-
-
-def _is_intact(about: dict[str, Any], content: bytes) -> bool:
-    at = content.find(_SEAL) + len(_SEAL)
-    return at >= len(_SEAL) and about.get("sha256") == _digest(content, at).decode()
 
 
 def _from_parts(about: dict[str, Any], tensors: Tensors) -> SavedModel:

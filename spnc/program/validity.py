@@ -27,7 +27,7 @@ def program_problems(program: Program, parameters: Parameters) -> Iterator[str]:
     yield from shape
     if not shape:
         yield from _scope_problems(program)
-        yield from _parameter_problems(program, parameters)
+        yield from parameter_problems(program, parameters)
 
 
 def _shape_problems(program: Program) -> Iterator[str]:
@@ -96,7 +96,7 @@ def _scope_problems(program: Program) -> Iterator[str]:
         yield "the root does not model every column"
 
 
-def _parameter_problems(program: Program, parameters: Parameters) -> Iterator[str]:
+def parameter_problems(program: Program, parameters: Parameters) -> Iterator[str]:
     """Weights and leaf tables of the wrong shape, or that are not probabilities."""
     weights = parameters.weights
     if weights.shape != (program.slots,) or weights.dtype != np.float64:

@@ -16,6 +16,7 @@ from itertools import count, takewhile
 from pathlib import Path
 
 from spnc.common.atomic import write_bytes, write_text
+from spnc.common.sealed import read_sealed_json
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, listed, writing
 from spnc.model import Model
@@ -112,8 +113,8 @@ class RunFolder:
         begun = shlex.quote(str(self.lock))
         if self.search.is_file():
             try:
-                begun = shlex.join(json.loads(self.search.read_text("utf-8"))["command"])
-            except (OSError, LookupError, RecursionError, TypeError, ValueError):
+                begun = shlex.join(read_sealed_json(self.search.read_bytes())["command"])
+            except (OSError, LookupError, TypeError, ValueError):
                 begun = ""
         try:
             locked = self.lock.read_text("utf-8", errors="replace")
@@ -227,8 +228,6 @@ class RunFolder:
         that was broken off before its first iteration has a lock file and nothing else, and in a
         search the checkpoint may be that of a finished try.
         """
-        from safetensors import SafetensorError
-
         where = str(self.checkpoint)
         if not searching and self.search.is_file():
             sink.error(
@@ -245,7 +244,7 @@ class RunFolder:
             return None
         try:
             state = read_state(self.checkpoint, self._fingerprint, like)
-        except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
+        except (OSError, LookupError, ValueError, TypeError) as error:
             sink.error(
                 "E403",
                 "the checkpoint cannot be read",

@@ -6,7 +6,6 @@ A search keeps one, and so does `--auto`, whose budget also counts the time of i
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,10 +13,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
-from spnc.common.atomic import write_text
+from spnc.common.atomic import write_bytes, write_text
+from spnc.common.sealed import read_sealed_json, sealed_json
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, counted, writing
-from spnc.model import read_model
+from spnc.model import read_model, to_bytes
 from spnc.pipeline import Compiled, Trained
 from spnc.program.score import Score
 from spnc.runs.folder import BEST, RunFolder
@@ -197,11 +197,13 @@ class SearchFolder(Journal):
         """Write the outcome; the model first, so that no file names a model that is not there."""
         self.outcomes.append(outcome)
         if best is not None:
-            best.model.save(self._best_model(outcome.number))
+            content = to_bytes(best.model)
+            write_bytes(self._best_model(outcome.number), content)
             self._write_recipe(outcome, best)
             fitted = best.fitted
             self._about_best = {
                 "number": outcome.number,
+                "model": hashlib.sha256(content).hexdigest(),
                 "scores": {n: [s.total, s.possible, s.impossible] for n, s in best.scores.items()},
                 "metrics": best.metrics.to_json(),
                 "history": [[getattr(r, f.name) for f in fields(Record)] for r in fitted.history],
@@ -247,7 +249,7 @@ class SearchFolder(Journal):
             "seconds": self.seconds() or 0.0,
         }
         self._beat_at = time.monotonic()
-        write_text(self.run.search, json.dumps(about) + "\n")
+        write_bytes(self.run.search, sealed_json(about))
 
     def _read(self, sink: Sink, reader: TryReader) -> Begun:
         file = self.run.search
@@ -255,7 +257,7 @@ class SearchFolder(Journal):
             self.run.report_nothing_to_resume("no search")
             return Begun()
         try:
-            about = json.loads(file.read_text("utf-8"))
+            about = read_sealed_json(file.read_bytes())
             same = about["fingerprint"] == self._fingerprint
             self.outcomes = [Outcome.from_record(r) for r in about["tries"]] if same else []
             self._about_best = about["best"]
@@ -269,7 +271,7 @@ class SearchFolder(Journal):
             self._plan = about["plan"]
             under_way = reader.proposal_of(self._plan) if same and self._plan else None
             begun = Begun(tuple(self.outcomes), best, float(about["seconds"]), under_way)
-        except (OSError, LookupError, RecursionError, TypeError, ValueError) as error:
+        except (OSError, LookupError, TypeError, ValueError) as error:
             sink.error(
                 "E403",
                 "the journal of the search cannot be read",
@@ -289,7 +291,10 @@ class SearchFolder(Journal):
 
     def _trained(self, about: dict[str, Any], recipe: Recipe, sink: Sink) -> Trained | None:
         """Return the best model so far; its fitted parameters are those of the finished model."""
-        model = read_model(self._best_model(about["number"]), sink)
+        file = self._best_model(about["number"])
+        if hashlib.sha256(file.read_bytes()).hexdigest() != about["model"]:
+            raise ValueError(f"{file.name} is not the model that it was written with")
+        model = read_model(file, sink)
         if model is None:
             return None
         history = tuple(Record(*row) for row in about["history"])

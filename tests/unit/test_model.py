@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from safetensors.numpy import save as save_tensors
 
 import spnc
+from spnc.common.sealed import sealed_arrays
 from spnc.data.columns import Column
 from spnc.graph.nodes import Builder
 from spnc.leaves.categorical import Categorical
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.model import Model, to_bytes
 from spnc.program.lower import lower
-from spnc.program.model_file import sealed
+from spnc.program.model_file import FORMAT
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 from spnc.program.validity import program_problems
 from tests.circuits import random_circuit, random_rows
@@ -197,7 +198,7 @@ def tampered(tmp_path: Path, change) -> Path:
         tensors = {n: file.get_tensor(n).copy() for n in file.keys()}  # noqa: SIM118
     change(about, tensors)
     del about["sha256"]
-    path.write_bytes(sealed(about, tensors))
+    path.write_bytes(sealed_arrays(FORMAT, about, tensors))
     return path
 
 

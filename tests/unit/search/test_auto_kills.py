@@ -16,6 +16,7 @@ from spnc.runs.folder import RunFolder
 from spnc.search import journal as search_folder
 from spnc.search.trials import Trials
 from tests.choosing import choose, made_again
+from tests.sealing import json_resealed
 
 
 class Killed(BaseException):
@@ -79,9 +80,7 @@ def test_the_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.Monke
             choose(run, 12.0, 0.05)
     kept = json.loads((run / "search.json").read_text())
     assert 0.0 < kept["seconds"] < 12.0
-    kept["seconds"] = 11.9
-    kept["plan"] = None
-    (run / "search.json").write_text(json.dumps(kept))
+    json_resealed(run / "search.json", seconds=11.9, plan=None)
     found = choose(run, 12.0, 0.05, resuming=True)
     assert len(found.tries) == len(kept["tries"])  # no time for one more
 
@@ -133,8 +132,9 @@ def test_what_was_kept_and_then_damaged_is_reported(
         (run / "search.json").write_text(kept.replace(old, new))
         with pytest.raises(spnc.InputError, match="E403"):
             choose(run, 12.0, 0.05, resuming=True)
-    for name, value in (("plan", "xyz"), ("plan", 5), ("best", None)):
-        (run / "search.json").write_text(json.dumps({**json.loads(kept), name: value}))
+    for name, value in (("plan", "xyz"), ("plan", 5), ("best", None), ("tries", [[[]]])):
+        (run / "search.json").write_text(kept)
+        json_resealed(run / "search.json", **{name: value})
         with pytest.raises(spnc.InputError, match="E403"):
             choose(run, 12.0, 0.05, resuming=True)
 
@@ -156,7 +156,7 @@ def test_killed_between_a_better_recipe_and_its_being_kept_it_says_what_it_chose
             choose(run, 12.0, 0.05)
     kept = json.loads((run / "search.json").read_text())
     assert len(kept["tries"]) == 1
-    (run / "search.json").write_text(json.dumps({**kept, "seconds": 11.99, "plan": None}))
+    json_resealed(run / "search.json", seconds=11.99, plan=None)
     half = run / ".best-2.spnc.abcdefgh"
     half.write_bytes(b"half a model")
     assert len(choose(run, 12.0, 0.05, resuming=True).tries) == 1
