@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from itertools import count, takewhile
 from pathlib import Path
@@ -19,13 +18,15 @@ from spnc.common.atomic import write_bytes, write_text
 from spnc.common.sealed import read_sealed_json
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, listed, writing
-from spnc.model import Model
+from spnc.model import Model, to_bytes
 from spnc.program.program import Parameters, Program
 from spnc.registry.files import given_files
+from spnc.runs import in_use
 from spnc.runs.checkpoint import fingerprint, read_state, state_bytes
 from spnc.runs.interruption import Interrupted, termination_interrupts
 from spnc.runs.lock import lock_text
 from spnc.runs.metrics import Metrics
+from spnc.runs.results import metrics_content
 from spnc.spec.recipe import Recipe
 from spnc.spec.relocate import files_of
 from spnc.training import Record, State
@@ -89,6 +90,16 @@ class RunFolder:
     def checkpoint(self) -> Path:
         """The state of training, while it runs."""
         return self.path / "checkpoint.safetensors"
+
+    def is_new(self) -> bool:
+        """Return whether nothing is in the folder but what a killed run may leave at once."""
+        if not self.path.is_dir():
+            return not self.path.exists()
+        return all(p.name == in_use.NAME or p in self.left_over() for p in self.path.iterdir())
+
+    def held(self) -> AbstractContextManager[None]:
+        """Return a context in which no other training can use the folder (E511)."""
+        return in_use.in_use(self.path, self.sink)
 
     def is_unfinished(self) -> bool:
         """Return whether the folder holds a run that was interrupted."""
@@ -212,12 +223,25 @@ class RunFolder:
         return Interrupted(f"{what}\ncontinue with: {self.resume_command()}", self.sink.diagnostics)
 
     def finish(self, model: Model, metrics: Metrics, history: Sequence[Record]) -> None:
-        """Write the results and delete the checkpoint."""
+        """Write the results and delete the checkpoint.
+
+        The model comes last: while there is none, the run is not finished and can be resumed, so
+        its results appear together or not at all. The metrics hold the checksums of all files.
+        """
+        content = to_bytes(model)
         with writing(self.path):
-            model.save(self.model)
-            write_text(self.metrics, json.dumps(metrics.to_json(), indent=2) + "\n")
             write_text(self.history, _history_text(history))
+            others = (file for file in self.results if file.is_file() and file != self.model)
+            files = {file.name: file.read_bytes() for file in others}
+            files[self.model.name] = content
+            write_bytes(self.metrics, metrics_content(metrics, model.provenance, files))
+            write_bytes(self.model, content)
             self.checkpoint.unlink(missing_ok=True)
+
+    @property
+    def results(self) -> tuple[Path, ...]:
+        """The files of a finished run that its metrics have checksums of."""
+        return (self.model, self.history, self.lock, self.recipe, self.tries)
 
     def read_checkpoint(
         self, like: Parameters, sink: Sink, *, searching: bool = False
@@ -281,10 +305,12 @@ def open_run(
 ) -> RunFolder:
     """Return the run folder; stop if it holds something that must not be lost (E506).
 
-    Without `out` it is `runs/NAME`, or `runs/NAME-2` and so on if that is taken.
+    To resume in a folder that does not exist yet is to begin. Without `out` the folder is
+    `runs/NAME`, or `runs/NAME-2` and so on if that is taken.
     """
     path = default_folder(recipe, resume=resume) if out is None else Path(out)
-    taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+    run = RunFolder(path, sink, resume)
+    taken = not run.is_new()
     if taken and not (path.is_dir() and (resume or overwrite)):
         sink.error(
             "E506",
@@ -303,7 +329,8 @@ def open_run(
             help="choose another folder for the run",
         )
     sink.stop()
-    return RunFolder(path, sink, resume)
+    run.resuming = resume and taken  # there may be nothing to resume yet: then the run begins
+    return run
 
 
 def _how_to_use(path: Path) -> str:

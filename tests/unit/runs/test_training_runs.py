@@ -17,6 +17,7 @@ import pytest
 
 import spnc
 from spnc.cli import main
+from spnc.common.atomic import write_bytes
 from spnc.common.sealed import DamagedError, read_sealed_arrays
 from tests.interrupting import interrupted
 from tests.places import ROOT
@@ -200,13 +201,15 @@ def test_checkpoints_are_written_while_training_and_their_failure_is_no_disaster
     written: list[Path] = []
 
     def write(path: Path, content: bytes) -> None:
+        if path.name != "checkpoint.safetensors":
+            write_bytes(path, content)
+            return
         written.append(path)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("spnc.runs.folder.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr("spnc.runs.folder.write_bytes", write)
     assert main(["train", spec, "--out", "run"]) == 0
-    assert {p.name for p in written} == {"checkpoint.safetensors"}
     assert len(written) > 1
     shown = capsys.readouterr().err
     assert shown.count("W403") == 1
