@@ -9,13 +9,14 @@ import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from itertools import count, takewhile
 from pathlib import Path
 
 from spnc.common.atomic import write_bytes, write_text
 from spnc.common.sealed import read_sealed_json
+from spnc.common.signals import tidying
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, listed, writing
 from spnc.model import Model, to_bytes
@@ -23,7 +24,7 @@ from spnc.program.program import Parameters, Program
 from spnc.registry.files import given_files
 from spnc.runs import in_use
 from spnc.runs.checkpoint import fingerprint, read_state, state_bytes
-from spnc.runs.interruption import Interrupted, termination_interrupts
+from spnc.runs.interruption import Interrupted
 from spnc.runs.lock import lock_text
 from spnc.runs.metrics import Metrics
 from spnc.runs.results import metrics_content
@@ -43,6 +44,7 @@ class RunFolder:
     sink: Sink
     resuming: bool = False  # whether an interrupted run in it is to be continued
     latest: State | None = None
+    _begun: bool = False  # whether there is something to resume from
     _fingerprint: str = ""
     _saved_at: float = -math.inf  # so that the first iteration is saved at once
 
@@ -97,9 +99,11 @@ class RunFolder:
             return not self.path.exists()
         return all(p.name == in_use.NAME or p in self.left_over() for p in self.path.iterdir())
 
-    def held(self) -> AbstractContextManager[None]:
-        """Return a context in which no other training can use the folder (E511)."""
-        return in_use.in_use(self.path, self.sink)
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no other training use the folder (E511), and signals end the run properly."""
+        with tidying(), in_use.in_use(self.path, self.sink):
+            yield
 
     def is_unfinished(self) -> bool:
         """Return whether the folder holds a run that was interrupted."""
@@ -175,6 +179,7 @@ class RunFolder:
         with writing(self.path):
             self.clear(keep_checkpoint=state is not None)
             write_text(self.lock, lock_text(recipe, dataset, self.path, program))
+        self._begun = True
         return state
 
     def clear(self, *, keep_checkpoint: bool) -> None:
@@ -205,15 +210,23 @@ class RunFolder:
         A run that was interrupted before its first iteration can be resumed from its lock file.
         """
         try:
-            with termination_interrupts():
-                yield
+            yield
         except KeyboardInterrupt:
+            if not self._begun:
+                raise self.nothing_kept() from None
             if self.latest is None:
                 raise self.interrupted("interrupted before the first iteration") from None
             what = f"interrupted after iteration {self.latest.history[-1].iteration}"
             saved = self.write_checkpoint()
             what += f"; saved in {self.checkpoint}" if saved else "; it could not be saved"
             raise self.interrupted(what) from None
+
+    def nothing_kept(self) -> Interrupted:
+        """Return the exception that says that an interruption left nothing."""
+        return Interrupted(
+            "interrupted before there was anything to keep: the same command begins anew",
+            self.sink.diagnostics,
+        )
 
     def interrupted(self, what: str) -> Interrupted:
         """Return the exception that says what an interruption left, and how to resume."""

@@ -21,7 +21,6 @@ from spnc.model import read_model, to_bytes
 from spnc.pipeline import Compiled, Trained
 from spnc.program.score import Score
 from spnc.runs.folder import BEST, RunFolder
-from spnc.runs.interruption import termination_interrupts
 from spnc.runs.lock import lock_text, recipe_text, short_text
 from spnc.runs.metrics import Metrics
 from spnc.runs.outcome import Outcome, outcomes_text
@@ -113,16 +112,13 @@ class SearchFolder(Journal):
 
     @contextmanager
     def saving_on_interruption(self) -> Iterator[None]:
-        """Write what there is when the tries inside are interrupted, and raise `Interrupted`.
-
-        Before the first try, the plain KeyboardInterrupt goes on.
-        """
+        """Write what there is when the tries inside are interrupted, and raise `Interrupted`."""
         try:
-            with termination_interrupts(), writing(self.run.path):
+            with writing(self.run.path):
                 yield
         except KeyboardInterrupt:
             if self.trying == 0 or not self.established:
-                raise
+                raise self.run.nothing_kept() from None
             self.run.write_checkpoint()
             done = {outcome.number for outcome in self.outcomes}
             finished = counted(len(done), "finished try", "finished tries")
