@@ -143,8 +143,8 @@ def _piece_values(
     def work(_: int, first: int, last: int) -> None:
         block_values(
             first, last, piece.codes, index.leaf_columns, ratios, leaves.starts,
-            index.inner_nodes, parameters.weights, weights, len(flows) > 0, index.program.root, nodes,
-            values, flows,
+            index.inner_nodes, parameters.weights, weights, len(flows) > 0, index.program.root,
+            nodes, values, flows,
         )  # fmt: skip
 
     team.run(even_bounds(rows, team.threads), work)
