@@ -122,8 +122,24 @@ class NumpyEngine:
         self, parameters: Parameters, table: Table, nodes: Ints, *, with_flows: bool
     ) -> tuple[Floats, Floats]:
         """Return ratios and flows; without `with_flows`, the array of flows has no nodes."""
+        log_reference = encode(ProgramIndex(self.program), table).log_reference_cells()
+        return self.ratios_and_flows(parameters, table, nodes, log_reference, with_flows=with_flows)
+
+    def ratios_and_flows(
+        self,
+        parameters: Parameters,
+        table: Table,
+        nodes: Ints,
+        log_reference: Floats,
+        *,
+        with_flows: bool,
+    ) -> tuple[Floats, Floats]:
+        """Return the ratios of nodes to a reference distribution, and the flows through them.
+
+        `log_reference[column, row]` is the log density of every cell in the reference. Without
+        `with_flows`, the array of flows has no nodes.
+        """
         log_weights = logs(parameters.weights)
-        log_reference = _log_reference(self.program, table)
         all_scopes = self.program.scopes()
         scopes = [members(all_scopes[n]) for n in nodes.tolist()]
         ratios = np.empty((len(nodes), table.rows))
@@ -156,10 +172,3 @@ class NumpyEngine:
     ) -> Floats:
         """Return the flow of every node, `[node, row]`; add that of sum edges to `edge_counts`."""
         return downward(self.program, self._by_child, log_weights, values, row_weights, edge_counts)
-
-
-def _log_reference(program: Program, table: Table) -> Floats:
-    """Return the log probability of every cell in the reference distribution, `[column, row]`."""
-    encoded = encode(ProgramIndex(program), table)
-    tables = encoded.log_reference_tables
-    return np.stack([logs[encoded.codes[column]] for column, logs in tables.items()])
