@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from spnc.backends.certain_rows import settle
 from spnc.backends.passes import ByChild, downward, logs, upward
 from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.program_index import ProgramIndex
@@ -81,6 +82,7 @@ class NumpyEngine:
         for rows in self._chunks(batch.rows):
             columns = np.ascontiguousarray(batch.take(rows).values.T)
             found[rows] = self._forward(parameters, log_weights, columns)[self.program.root]
+        settle(self.program, batch, found)
         return found
 
     def score(self, parameters: Parameters, batch: Table) -> Score:
@@ -102,6 +104,7 @@ class NumpyEngine:
             for leaf, table, counts in pairs:
                 own, cells = flows[leaf.first : leaf.last], columns[leaf.variables]
                 counts += leaf.kind.statistics(cells, own, table, leaf.columns)
+        settle(self.program, batch, log_likelihoods)
         return Counts(weights, tuple(tables), Score.of(log_likelihoods, batch.weights))
 
     def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
