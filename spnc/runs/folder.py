@@ -43,6 +43,8 @@ class RunFolder:
     path: Path
     sink: Sink
     resuming: bool = False  # whether an interrupted run in it is to be continued
+    retried: bool = False  # whether it was asked to resume, if there is anything
+    killed: in_use.Killed | None = None  # the run before, if it was killed
     latest: State | None = None
     _begun: bool = False  # whether there is something to resume from
     _fingerprint: str = ""
@@ -102,7 +104,7 @@ class RunFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Let no other training use the folder (E511), and signals end the run properly."""
-        with tidying(), in_use.in_use(self.path, self.sink):
+        with tidying(), in_use.in_use(self.path, self.sink) as self.killed:
             yield
 
     def is_unfinished(self) -> bool:
@@ -342,7 +344,10 @@ def open_run(
             help="choose another folder for the run",
         )
     sink.stop()
-    run.resuming = resume and taken  # there may be nothing to resume yet: then the run begins
+    run.retried, run.resuming = (
+        resume,
+        resume and taken,
+    )  # there may be nothing to resume yet: then the run begins
     return run
 
 

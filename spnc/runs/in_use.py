@@ -4,6 +4,9 @@ A run holds the file `in-use.json` in its folder, locked with the operating syst
 lock when the process ends, however it ends. So a file that was left behind is no obstacle. The file
 says who holds it: host, process and start. It is deleted at the end.
 
+Every second its time of change is set, as a sign of life: after a kill, it tells how long the run
+had been going on, which a time budget has to count.
+
 The lock is advisory: it keeps other trainings of spnc out, nothing else. Where the file system has
 no locks, what the file says has to do: a process on this host that has ended does not count.
 """
@@ -15,8 +18,10 @@ import json
 import os
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -24,18 +29,29 @@ from typing import IO, Any
 from spnc.diagnostics import Sink, writing
 
 NAME = "in-use.json"
+BEAT_SECONDS = 1.0
 # What locking a file raises where the file system has no locks.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 
 
+@dataclass(frozen=True)
+class Killed:
+    """A run that ended without a word, by the file that it left: seconds since 1970."""
+
+    began: float
+    last_sign: float
+
+
 @contextmanager
-def in_use(folder: Path, sink: Sink) -> Iterator[None]:
+def in_use(folder: Path, sink: Sink) -> Iterator[Killed | None]:
     """Hold a folder, which is created if need be; stop if another run holds it (E511).
 
-    A folder that was created here, and in which nothing was written, is removed again.
+    Yield what is known of a run that was killed there. A folder that was created here, and in which
+    nothing was written, is removed again.
     """
     with writing(folder):
         made = _created(folder)
+        killed = _killed(folder / NAME)
         file = _taken(folder / NAME)
     if file is None:
         holder = _holder(folder / NAME)
@@ -48,9 +64,12 @@ def in_use(folder: Path, sink: Sink) -> Iterator[None]:
         )
         sink.stop()
     assert file is not None
+    ended = threading.Event()
+    threading.Thread(target=_beat, args=(folder / NAME, ended), daemon=True).start()
     try:
-        yield
+        yield killed
     finally:
+        ended.set()
         # Deleted while it is still locked, so that nobody else's file is.
         with suppress(OSError):
             (folder / NAME).unlink()
@@ -58,6 +77,22 @@ def in_use(folder: Path, sink: Sink) -> Iterator[None]:
         for path in made:
             with suppress(OSError):  # it is not empty
                 path.rmdir()
+
+
+def _beat(path: Path, ended: threading.Event) -> None:
+    """Give signs of life until the run has ended."""
+    while not ended.wait(BEAT_SECONDS):
+        with suppress(OSError):  # the folder may have been removed
+            os.utime(path)
+
+
+def _killed(path: Path) -> Killed | None:
+    """Return what a file that was left behind tells; None without one."""
+    try:
+        began = datetime.fromisoformat(str(_read(path)["since"])).timestamp()
+        return Killed(began, max(began, path.stat().st_mtime))
+    except (OSError, LookupError, ValueError):
+        return None
 
 
 def _created(folder: Path) -> list[Path]:

@@ -137,7 +137,8 @@ class SearchFolder(Journal):
         self._fingerprint = sha.hexdigest()
         self._begin_with = (recipe, dataset)
         if not self.run.resuming:
-            return Begun()
+            killed = self.run.killed if self.run.retried else None
+            return Begun(seconds=0.0 if killed is None else self._unwritten(killed.began))
         begun = self._read(sink, reader)
         sink.stop()
         return begun
@@ -243,6 +244,7 @@ class SearchFolder(Journal):
             "best": self._about_best,
             "plan": self._plan,
             "seconds": self.seconds() or 0.0,
+            "written": time.time(),
         }
         self._beat_at = time.monotonic()
         write_bytes(self.run.search, sealed_json(about))
@@ -266,7 +268,8 @@ class SearchFolder(Journal):
                 best = self._trained(about["best"], recipe, sink)
             self._plan = about["plan"]
             under_way = reader.proposal_of(self._plan) if same and self._plan else None
-            begun = Begun(tuple(self.outcomes), best, float(about["seconds"]), under_way)
+            spent = float(about["seconds"]) + self._unwritten(float(about["written"]))
+            begun = Begun(tuple(self.outcomes), best, spent, under_way)
         except (OSError, LookupError, TypeError, ValueError) as error:
             sink.error(
                 "E403",
@@ -284,6 +287,11 @@ class SearchFolder(Journal):
                 help=f"continue with `{self.run.resume_command()}`, or train into another folder",
             )
         return begun
+
+    def _unwritten(self, since: float) -> float:
+        """Return the seconds from a time until the run before was killed, which no file tells."""
+        killed = self.run.killed
+        return 0.0 if killed is None else max(0.0, killed.last_sign - since)
 
     def _trained(self, about: dict[str, Any], recipe: Recipe, sink: Sink) -> Trained | None:
         """Return the best model so far; its fitted parameters are those of the finished model."""

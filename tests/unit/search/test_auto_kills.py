@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +71,24 @@ def test_killed_at_any_point_it_goes_on_and_chooses_the_best_of_all_tries(
         assert not (run / "search.json").exists()
         assert not list(run.glob("best-*"))
     assert seen > 4
+
+
+def test_the_time_between_the_last_word_and_a_kill_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A try may learn its structure for long without writing: signs of life tell."""
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
+        with pytest.raises(Killed):
+            choose(run, 12.0, 0.05)
+    json_resealed(run / "search.json", seconds=4.0, plan=None)
+    kept = json.loads((run / "search.json").read_text())
+    in_use = run / "in-use.json"
+    in_use.write_text(json.dumps({"since": "2026-01-01T00:00:00+00:00"}))
+    os.utime(in_use, (kept["written"] + 7.9, kept["written"] + 7.9))
+    found = choose(run, 12.0, 0.05, resuming=True)
+    assert len(found.tries) == len(kept["tries"])  # 11.9 of 12 s are spent: no time for one more
 
 
 def test_the_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
