@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.common import limits
 from spnc.data.columns import FINITE, Column
 from spnc.diagnostics import Sink, listed
 from spnc.graph.column_types import column_of, plain_type
@@ -208,6 +209,12 @@ def _model(
             where=where,
             help="copy the file again, or train again",
         )
+        return None
+    try:
+        if isinstance(about.get("columns"), list):
+            limits.check_columns(len(about["columns"]), "model")
+    except limits.LimitError as error:
+        sink.error(limits.CODE, str(error), where=where, help=error.help)
         return None
     if report_absent_leaves(about, where, sink):
         return None

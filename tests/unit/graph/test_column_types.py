@@ -44,7 +44,7 @@ def test_a_column_survives_json(column: Column) -> None:
         ({"kind": "categorical"}, "the number of states or the labels are missing"),
         ({"kind": "categorical", "states": 1}, "1 is not a number of states"),
         ({"kind": "categorical", "states": True}, "true is not a number of states"),
-        ({"kind": "categorical", "states": 10**12}, "is not a number of states"),
+        ({"kind": "categorical", "states": 10**12}, "states are more than 65,536"),
         ({"kind": "categorical", "labels": "ab"}, "the labels are not a list"),
         ({"kind": "binary", "states": 3}, "a binary column has 2 states, not 3"),
         ({"kind": "binary", "labels": ["a"]}, "1 label for 2 states"),
