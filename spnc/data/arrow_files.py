@@ -13,6 +13,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from spnc.common.limits import check_columns, check_unpacked
+from spnc.common.wording import half_character
 from spnc.data.arrow_columns import object_column, raw_columns
 from spnc.data.dataset import UNSPLIT
 from spnc.data.file_report import FileReport
@@ -135,7 +136,7 @@ def _tables(table: Any, report: FileReport) -> Tables | None:
 
 def _json_list(data: bytes, report: FileReport) -> Tables | None:
     try:
-        rows = json.loads(data)
+        rows = _loaded(data)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         message = f"this is not JSON: {getattr(error, 'msg', 'it is nested too deeply')}"
@@ -150,12 +151,22 @@ def _json_lines(data: bytes, report: FileReport) -> Tables | None:
         if not line.strip():
             continue
         try:
-            rows.append(json.loads(line))
+            rows.append(_loaded(line))
             lines.append(number)
         except (ValueError, RecursionError) as error:
             message = f"this line is not JSON: {getattr(error, 'msg', str(error))}"
             report.error("E315", message, line=number, help="write one object per line")
     return _objects(rows, lines, report)
+
+
+def _loaded(data: bytes) -> Any:
+    """Return what JSON stands for. Raises ValueError, also for texts that are not Unicode."""
+    found = json.loads(data)
+    # Escapes may stand for half a character, which no other text can hold.
+    half = half_character(json.dumps(found, ensure_ascii=False)) if b"\\u" in data else None
+    if half is not None:
+        raise json.JSONDecodeError(f"{half} is half of a character", "", 0)
+    return found
 
 
 def _objects(rows: list[Any], lines: list[int] | None, report: FileReport) -> Tables | None:

@@ -19,6 +19,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from spnc.common.limits import STATES_VARIABLE, most_states, raising
+from spnc.common.wording import half_character
 from spnc.data.columns import FINITE, KINDS, Column, Label, Scale
 from spnc.data.dates import DATE_UNITS
 from spnc.diagnostics import counted, did_you_mean, listed, nearest
@@ -92,7 +93,7 @@ def plain_of_text(text: str) -> dict[str, Any]:
 
 def column_of(name: str, plain: Mapping[str, Any]) -> tuple[Column | None, list[str]]:
     """Return the column with a type given as plain values; None, and all problems, if wrong."""
-    problems = list(_problems(plain))
+    problems = [*_half_characters(name, plain), *_problems(plain)]
     if problems:
         return None, problems
     kind = plain["kind"]
@@ -137,6 +138,19 @@ def _problems(plain: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield from _scale_problems(plain.get("scale"))
     yield from _unit_problems(kind, plain.get("unit"))
+
+
+def _half_characters(name: str, plain: Mapping[str, Any]) -> Iterator[str]:
+    """Yield texts that are not valid Unicode, so that no table could be written with them."""
+    labels = plain.get("labels")
+    for what, text in (
+        ("the name", name),
+        ("the unit", plain.get("unit")),
+        *(("a label", label) for label in (labels if isinstance(labels, list | tuple) else ())),
+    ):
+        half = half_character(text) if isinstance(text, str) else None
+        if half is not None:
+            yield f"{what} holds {half}, which is half of a character"
 
 
 def _state_problems(kind: str, plain: Mapping[str, Any]) -> Iterator[str]:
