@@ -6,6 +6,7 @@ atomic.py            files that are complete or absent
 column_sets.py       sets of columns as integers
 deadline.py          a time at which work is given up
 gc_pause.py          no garbage collection while large graphs are built
+limits.py            what files may claim or unpack to
 observer.py          progress of a run, for whoever displays it
 progress_display.py  the progress of a run on a terminal
 rng.py               random streams by name

@@ -26,6 +26,7 @@ def program_problems(program: Program, parameters: Parameters) -> Iterator[str]:
     shape = list(_shape_problems(program))
     yield from shape
     if not shape:
+        yield from _depth_problems(program)
         yield from _scope_problems(program)
         yield from parameter_problems(program, parameters)
 
@@ -71,6 +72,15 @@ def _shape_problems(program: Program) -> Iterator[str]:
         seen = s.last
     if not 0 <= program.root < seen:
         yield "the root does not exist"
+
+
+def _depth_problems(program: Program) -> Iterator[str]:
+    """A number of layers that is not that of the circuit."""
+    depth = np.ones(program.nodes, dtype=np.int64)
+    for s in program.segments:
+        depth[s.first : s.last] = 1 + np.maximum.reduceat(depth[s.children], s.starts[:-1])
+    if depth[program.root] != program.layers:
+        yield f"the circuit has {depth[program.root]} layers, not {program.layers}"
 
 
 def _scope_problems(program: Program) -> Iterator[str]:
