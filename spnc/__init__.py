@@ -12,10 +12,10 @@ Importing this is cheap: what a name needs is loaded when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # importing `typing` for it would take longer than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from spnc.api import check, compile, from_networkx, from_spflow, train, train_auto
     from spnc.diagnostics import Diagnostic, InputError
     from spnc.model import Model, load
@@ -63,6 +63,8 @@ def __getattr__(name: str) -> Any:
         return version("spnc-forest")
     if name not in _HOMES:
         raise AttributeError(f"module 'spnc' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_HOMES[name]), name)
 
 

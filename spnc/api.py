@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -142,7 +143,7 @@ def train(
     given = as_settings(settings)
     recipe = sink.require(_recipe(spec, sink, given, data, allow_plugins=allow_plugins))
     run = _open_run(recipe, out, sink, resume=resume, overwrite=overwrite)
-    with displayed(progress) as observer:
+    with displayed(progress) as observer, _held(run):
         if recipe.space is None:
             trained = train_recipe(recipe, sink, observer, run)
         elif run is None:
@@ -208,7 +209,7 @@ def train_auto(
         start = replace(start, recipe=with_table(start.recipe, rows))
     limit = Budget(sink.require(seconds), began=began)
     run = _open_run(start.recipe, out, sink, resume=resume, overwrite=overwrite)
-    with displayed(progress) as observer:
+    with displayed(progress) as observer, _held(run):
         if run is None:
             trained = auto(start, limit, sink, observer)
         else:
@@ -230,6 +231,11 @@ def _open_run(
         return None
     path = None if out is True else Path(out)
     return open_run(recipe, path, sink, resume=resume, overwrite=overwrite)
+
+
+def _held(run: RunFolder | None) -> AbstractContextManager[None]:
+    """Return a context in which no other training uses the run folder, if there is one."""
+    return run.held() if run is not None else nullcontext()
 
 
 def _finished(trained: Trained, sink: Sink, run: RunFolder | None) -> Trained:

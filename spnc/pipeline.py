@@ -103,13 +103,14 @@ def train(
 ) -> Trained:
     """Train a recipe without `search`: all stages, and the files of the run if it has a folder."""
     observer = observer or Observer()
-    compiled = compile_recipe(recipe, sink, observer, purpose=Purpose.TRAIN)
     if run is None:
+        compiled = compile_recipe(recipe, sink, observer, purpose=Purpose.TRAIN)
         return _fit_and_evaluate(compiled, sink, observer)
-    state = run.begin(recipe, compiled.dataset, compiled.program, compiled.parameters)
     with run.saving_on_interruption():
+        compiled = compile_recipe(recipe, sink, observer, purpose=Purpose.TRAIN)
+        state = run.begin(recipe, compiled.dataset, compiled.program, compiled.parameters)
         trained = _fit_and_evaluate(compiled, sink, observer, state, run.keep)
-    run.finish(trained.model, trained.metrics, trained.fitted.history)
+        run.finish(trained.model, trained.metrics, trained.fitted.history)
     return trained
 
 

@@ -47,7 +47,8 @@ def choose(
         return auto(start, limit, sink)
     run = RunFolder(folder, sink, resuming)
     journal = SearchFolder(run, [], limit.used, partial(comment, start))
-    return auto(start, limit, sink, observer, journal)
+    with run.held():
+        return auto(start, limit, sink, observer, journal)
 
 
 def made_again(run: Path) -> bytes:

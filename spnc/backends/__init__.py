@@ -43,7 +43,8 @@ class Engine(Protocol):
         by their probability in the reference distribution of the table, in which columns are
         independent (`spnc.backends.planning.reference_distribution`). So nodes of the same scope
         compare as their probabilities do, and wide scopes do not underflow. A ratio beyond the
-        range of doubles may come out as zero, infinity or NaN.
+        range of doubles may come out as zero, infinity or NaN, and one that is too small to matter
+        to the root as zero.
 
         `table` is not loaded first: this is for circuits that are asked once, such as those that
         residual strategies compare, where a layout would cost more than it saves.
@@ -55,8 +56,8 @@ class Engine(Protocol):
     ) -> tuple[Floats, Floats]:
         """Return `node_values`, and the flow through each of the nodes for each row.
 
-        The weight of a row enters at the root. Flow may be lost at nodes whose ratio leaves the
-        range of doubles.
+        The weight of a row enters at the root, unless the row is impossible. Flows are exact for
+        every row, however improbable.
         """
         ...
 

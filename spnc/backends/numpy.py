@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from spnc.backends.certain_rows import settle
 from spnc.backends.passes import ByChild, downward, logs, upward
 from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.program_index import ProgramIndex
@@ -81,6 +82,7 @@ class NumpyEngine:
         for rows in self._chunks(batch.rows):
             columns = np.ascontiguousarray(batch.take(rows).values.T)
             found[rows] = self._forward(parameters, log_weights, columns)[self.program.root]
+        settle(self.program, batch, found)
         return found
 
     def score(self, parameters: Parameters, batch: Table) -> Score:
@@ -102,6 +104,7 @@ class NumpyEngine:
             for leaf, table, counts in pairs:
                 own, cells = flows[leaf.first : leaf.last], columns[leaf.variables]
                 counts += leaf.kind.statistics(cells, own, table, leaf.columns)
+        settle(self.program, batch, log_likelihoods)
         return Counts(weights, tuple(tables), Score.of(log_likelihoods, batch.weights))
 
     def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:
@@ -122,8 +125,24 @@ class NumpyEngine:
         self, parameters: Parameters, table: Table, nodes: Ints, *, with_flows: bool
     ) -> tuple[Floats, Floats]:
         """Return ratios and flows; without `with_flows`, the array of flows has no nodes."""
+        log_reference = encode(ProgramIndex(self.program), table).log_reference_cells()
+        return self.ratios_and_flows(parameters, table, nodes, log_reference, with_flows=with_flows)
+
+    def ratios_and_flows(
+        self,
+        parameters: Parameters,
+        table: Table,
+        nodes: Ints,
+        log_reference: Floats,
+        *,
+        with_flows: bool,
+    ) -> tuple[Floats, Floats]:
+        """Return the ratios of nodes to a reference distribution, and the flows through them.
+
+        `log_reference[column, row]` is the log density of every cell in the reference. Without
+        `with_flows`, the array of flows has no nodes.
+        """
         log_weights = logs(parameters.weights)
-        log_reference = _log_reference(self.program, table)
         all_scopes = self.program.scopes()
         scopes = [members(all_scopes[n]) for n in nodes.tolist()]
         ratios = np.empty((len(nodes), table.rows))
@@ -156,10 +175,3 @@ class NumpyEngine:
     ) -> Floats:
         """Return the flow of every node, `[node, row]`; add that of sum edges to `edge_counts`."""
         return downward(self.program, self._by_child, log_weights, values, row_weights, edge_counts)
-
-
-def _log_reference(program: Program, table: Table) -> Floats:
-    """Return the log probability of every cell in the reference distribution, `[column, row]`."""
-    encoded = encode(ProgramIndex(program), table)
-    tables = encoded.log_reference_tables
-    return np.stack([logs[encoded.codes[column]] for column, logs in tables.items()])

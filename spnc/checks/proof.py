@@ -121,10 +121,13 @@ def _weights_add_up(graph: Graph, edges: EdgeArrays, nodes: Sequence[Node]) -> b
 def _scopes_are_valid(edges: EdgeArrays, nodes: Sequence[Any], width: int) -> bool:
     """Return whether sums are complete, products decomposable, and the root has every column."""
     starts, below = edges.children.starts.tolist(), edges.children.members.tolist()
-    columns = [1 << variable for variable in range(width)]
     scopes = [0] * len(nodes)
     bottom, *upper = edges.generations
-    for n in bottom.tolist():
+    leaves = bottom.tolist()
+    columns = {variable: 1 << variable for variable in {nodes[n].variable for n in leaves}}
+    if len(columns) < width:
+        return False
+    for n in leaves:
         scopes[n] = columns[nodes[n].variable]
     interned: dict[int, int] = {}  # wide scopes are large ints: keep one object of each
     for n in chain.from_iterable(level.tolist() for level in upper):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from spnc.checks.view import View
 from spnc.diagnostics import listed
@@ -58,13 +59,21 @@ def _check_sum(view: View, n: object, weights: dict[object, object]) -> None:
             "weights are probabilities of the children",
         )
         return
-    total = math.fsum(numbers.values())
+    total = _total(numbers.values())
     if abs(total - 1.0) > SUM_TOLERANCE:
         notes = [f"weights: {listed([f'{w:g}' for w in numbers.values()])}"]
         help = None
-        if total > 0:
+        if 0 < total < math.inf:
             mended = [f"{w / total:.12g}" for w in numbers.values()]
             help = f"divided by their total they are: {listed(mended)}"
         view.error(
             "E206", f"the weights of {view.title(n)} sum to {total:.10g}, not to 1", n, notes, help
         )
+
+
+def _total(weights: Iterable[float]) -> float:
+    """Return the exact sum of finite weights, rounded once; infinity if no double can hold it."""
+    try:
+        return math.fsum(weights)
+    except OverflowError:
+        return math.inf

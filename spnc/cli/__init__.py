@@ -17,10 +17,11 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 
 from spnc.cli.arguments import add_commands, check_command, parsed
 from spnc.cli.output import complain
-from spnc.diagnostics import InputError
+from spnc.diagnostics import Diagnostic, InputError
 
 COMMANDS = (
     "check",
@@ -71,15 +72,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # `?` for what the terminal cannot show
-    words = sys.argv[1:] if argv is None else argv
+    try:
+        try:
+            code = _run(sys.argv[1:] if argv is None else argv)
+        finally:  # also if argparse exits after printing help
+            if sys.stdout is not None:  # it was closed
+                sys.stdout.flush()  # here a failure can still be handled
+        return code
+    except BrokenPipeError:  # the reader of our output is gone, which is not a mistake
+        _discard_output()
+        return 0
+    except OSError as error:
+        if not _is_of_output(error):
+            raise
+        _discard_output()
+        reason = error.strerror or str(error)
+        complain([Diagnostic("E120", f"cannot write to standard output: {reason}", "error")])
+        return 1
+
+
+def _run(words: Sequence[str]) -> int:
+    """Run one command line. Return the exit code, or raise what standard output raises."""
     top = parser()
     check_command(top, words)
     arguments = parsed(top, words)
     try:
-        code = _run_with_plugins(arguments) if arguments.plugin else int(arguments.run(arguments))
-        if sys.stdout is not None:  # it was closed
-            sys.stdout.flush()  # here a broken pipe can still be handled
-        return code
+        return _run_with_plugins(arguments) if arguments.plugin else int(arguments.run(arguments))
     except InputError as error:
         complain(error.diagnostics)
         if getattr(arguments, "json", False):
@@ -90,19 +108,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output is gone: keep the interpreter from reporting it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        raise
     except Exception as error:
+        if isinstance(error, OSError) and _is_of_output(error):
+            raise
         traceback.print_exc()
         print(f"\n{_whose_bug(error)}", file=sys.stderr)
         return 70
 
 
+def _is_of_output(error: OSError) -> bool:
+    """Whether an error was raised by printing, for example because the device is full.
+
+    Only this room prints, and it opens no files: those are read and written by others.
+    """
+    found = traceback.extract_tb(error.__traceback__)[-1].filename
+    return error.filename is None and Path(found).is_relative_to(Path(__file__).parent)
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from writing the rest of the output when it exits, and failing again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _run_with_plugins(arguments: argparse.Namespace) -> int:
     """Import the plug-in files that the command line names, then run the command."""
-    from pathlib import Path
-
     from spnc.diagnostics import Sink, Source
     from spnc.registry.files import given_on_the_command_line, load_file
     from spnc.spec.override import COMMAND_LINE

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from spnc.common.observer import Observer, Stage
+from spnc.common.signals import tidying
 from spnc.common.wording import clipped, visible
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def _live() -> Iterator[Observer]:
         TextColumn("{task.fields[limit]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    # A display that is not ended properly leaves the terminal without its cursor.
+    with tidying(), Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield _LiveObserver(progress)
 
 

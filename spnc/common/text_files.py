@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from spnc.common.limits import is_device
+
 
 class UnreadableFileError(Exception):
     """A text file cannot be read. `help` says what to do about it, if known."""
@@ -18,6 +20,8 @@ def read_text(path: Path) -> str:
 
     Raises `FileNotFoundError`, and `UnreadableFileError` for every other reason.
     """
+    if is_device(path):
+        raise UnreadableFileError("it is a device", "name a file")
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

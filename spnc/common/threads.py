@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -23,7 +24,7 @@ def thread_count(asked: int | None) -> int:
         return asked
     for name in VARIABLES:
         text = os.environ.get(name, "").split(",")[0].strip()
-        if text.isdigit() and int(text) > 0:
+        if re.fullmatch("[0-9]{1,9}", text) and int(text) > 0:
             return int(text)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -14,6 +14,15 @@ _HIDDEN = re.compile(
 )
 
 
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def half_character(text: str) -> str | None:
+    """Return the first lone surrogate of a text as `U+D800`, which no file of text can hold."""
+    found = _HALF.search(text)
+    return None if found is None else f"U+{ord(found[0]):04X}"
+
+
 def visible(text: str, keep: str = "") -> str:
     """Return the text with hidden characters written as `<U+202E>`, and tabs as spaces.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.common.limits import LimitError, check_columns, check_unpacked
 from spnc.data.dataset import SPLITS, UNSPLIT
 from spnc.data.file_report import FileReport
 from spnc.data.raw_table import RawTable, number_columns
@@ -39,7 +40,11 @@ def parse_npz(data: bytes, report: FileReport) -> dict[str, RawTable] | None:
         return None
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+            check_unpacked(size, len(data), size)
             members = {n.removesuffix(".npy"): archive.read(n) for n in archive.namelist()}
+    except LimitError:
+        raise
     except Exception:  # zipfile, zlib and struct each raise their own on corrupt bytes
         report.error("E315", "this is not a readable NPZ file", help=_AGAIN)
         return None
@@ -79,6 +84,7 @@ def _table(data: bytes, name: str | None, report: FileReport) -> RawTable | None
             hint += "; `array.reshape(-1, 1)` makes it one column"
         report.error("E311", f"{called} has the shape {array.shape}", help=hint)
         return None
+    check_columns(array.shape[1], "array" if name is None else f"array `{name}`")
     if len(array) == 0:
         report.error("E306", f"{called} has no rows")
         return None

@@ -12,6 +12,8 @@ import pyarrow.feather
 import pyarrow.json
 import pyarrow.parquet
 
+from spnc.common.limits import check_columns, check_unpacked
+from spnc.common.wording import half_character
 from spnc.data.arrow_columns import object_column, raw_columns
 from spnc.data.dataset import UNSPLIT
 from spnc.data.file_report import FileReport
@@ -26,7 +28,18 @@ _IPC_FILE, _FEATHER_1 = b"ARROW1", b"FEA1"  # the first bytes of files; streams 
 
 def parse_parquet(data: bytes, report: FileReport) -> Tables | None:
     """Return the table of a Parquet file; None after reporting a problem."""
-    return _arrow(data, report, "Parquet", lambda file: pa.parquet.ParquetFile(file).read())
+
+    def read(file: BytesIO) -> Any:
+        found = pa.parquet.ParquetFile(file)
+        check_columns(found.metadata.num_columns, "table")
+        groups = range(found.metadata.num_row_groups)
+        size = sum(found.metadata.row_group(i).total_byte_size for i in groups)
+        # Repeated values take no space in the file, but at least a byte each in memory.
+        size = max(size, found.metadata.num_rows * found.metadata.num_columns)
+        check_unpacked(size, len(data), size)
+        return found.read()
+
+    return _arrow(data, report, "Parquet", read)
 
 
 def parse_arrow(data: bytes, report: FileReport) -> Tables | None:
@@ -112,6 +125,7 @@ def _arrow(data: bytes, report: FileReport, what: str, read: Any) -> Tables | No
 
 def _tables(table: Any, report: FileReport) -> Tables | None:
     header = header_of(table.schema)
+    check_columns(len(header.names), "table")
     names, twice = header.names, repeated(header.names)
     for name in twice:
         hint = "give each column its own name"
@@ -125,7 +139,7 @@ def _tables(table: Any, report: FileReport) -> Tables | None:
 
 def _json_list(data: bytes, report: FileReport) -> Tables | None:
     try:
-        rows = json.loads(data)
+        rows = _loaded(data)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         message = f"this is not JSON: {getattr(error, 'msg', 'it is nested too deeply')}"
@@ -140,12 +154,22 @@ def _json_lines(data: bytes, report: FileReport) -> Tables | None:
         if not line.strip():
             continue
         try:
-            rows.append(json.loads(line))
+            rows.append(_loaded(line))
             lines.append(number)
         except (ValueError, RecursionError) as error:
             message = f"this line is not JSON: {getattr(error, 'msg', str(error))}"
             report.error("E315", message, line=number, help="write one object per line")
     return _objects(rows, lines, report)
+
+
+def _loaded(data: bytes) -> Any:
+    """Return what JSON stands for. Raises ValueError, also for texts that are not Unicode."""
+    found = json.loads(data)
+    # Escapes may stand for half a character, which no other text can hold.
+    half = half_character(json.dumps(found, ensure_ascii=False)) if b"\\u" in data else None
+    if half is not None:
+        raise json.JSONDecodeError(f"{half} is half of a character", "", 0)
+    return found
 
 
 def _objects(rows: list[Any], lines: list[int] | None, report: FileReport) -> Tables | None:
@@ -167,6 +191,7 @@ def _objects(rows: list[Any], lines: list[int] | None, report: FileReport) -> Ta
     if not names:
         report.error("E306", "the objects have no keys", help=_OBJECT)
         return None
+    check_columns(len(names), "table")
     columns = [object_column([row.get(name) for row in good]) for name in names]
     given = kept if lines else None
     return {UNSPLIT: RawTable(report.file, columns, names, given, sound=not report.failed)}

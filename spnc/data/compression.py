@@ -8,12 +8,16 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import SEEK_END
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from spnc.common.limits import check_unpacked
+
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".zip")
+_PIECE = 1 << 22  # bytes that are unpacked at a time
 _NAMES = {".gz": "gzip", ".bz2": "bzip2", ".zst": "Zstandard", ".zip": "zip"}
 _MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".zst": b"\x28\xb5\x2f\xfd", ".zip": b"PK\x03\x04"}
 
@@ -51,7 +55,40 @@ def member_name(file: BinaryIO) -> str:
 
 @contextmanager
 def decompressing(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
-    """Yield the content of a file as a stream. Raises `CompressionError`, also while it is read."""
+    """Yield the content of a file as a stream.
+
+    Raises `CompressionError`, and `LimitError` for a file that unpacks to too much, also while the
+    stream is read.
+    """
+    with _unpacking(file, suffix) as stream:
+        yield _Bounded(stream, file) if suffix else stream  # type: ignore[misc]
+
+
+class _Bounded:
+    """A stream that may not be much longer than the compressed file that it comes from."""
+
+    def __init__(self, stream: BinaryIO, file: BinaryIO) -> None:
+        self._stream, self._done = stream, 0
+        at = file.tell()
+        self._packed = file.seek(0, SEEK_END)
+        file.seek(at)
+
+    def read(self, size: int = -1) -> bytes:
+        """Return at most `size` bytes, or the rest. Raises `LimitError`."""
+        pieces, left = [], size
+        while left:
+            piece = self._stream.read(_PIECE if left < 0 else min(left, _PIECE))
+            if not piece:
+                break
+            pieces.append(piece)
+            left -= len(piece) if size >= 0 else 0
+            self._done += len(piece)
+            check_unpacked(self._done, self._packed)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+@contextmanager
+def _unpacking(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
     with _explained(suffix, file):
         if suffix == ".zip":
             name = member_name(file)

@@ -9,6 +9,8 @@ from io import BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from spnc.common import limits
+from spnc.common.limits import LimitError
 from spnc.common.observer import Progress
 from spnc.data.array_files import parse_npy, parse_npz
 from spnc.data.arrow_files import parse_arrow, parse_json, parse_parquet
@@ -73,7 +75,10 @@ def read_file(
         sink.error("E312", message, span, help=hint, where=file)
         return None
     if not path.is_file():  # for example a pipe, which cannot be read twice
-        data = path.read_bytes()
+        with path.open("rb") as stream:
+            data = _streamed(stream, file, sink)
+        if data is None:
+            return None
         return _read(lambda: _in_memory(data), file, kind, compressed, sink, rules)
 
     def opened() -> Any:
@@ -87,7 +92,9 @@ def read_standard_input(
     sink: Sink, *, rules: TextRules = UNKNOWN_TABLE
 ) -> dict[str, RawTable] | None:
     """Return the table on standard input; its first bytes tell its type and compression."""
-    data = sys.stdin.buffer.read() if sys.stdin is not None else b""
+    data = _streamed(sys.stdin.buffer, "standard input", sink) if sys.stdin is not None else b""
+    if data is None:
+        return None
     compressed = compression_of(data)
     start = data
     if compressed and compressed != ".zip":
@@ -99,6 +106,20 @@ def read_standard_input(
     kind = next((k for magic, k in _MAGIC.items() if start.startswith(magic)), ".csv")
     opened = lambda: _in_memory(data)  # noqa: E731
     return _read(opened, "standard input", kind, compressed, sink, rules)
+
+
+def _streamed(stream: BinaryIO, name: str, sink: Sink) -> bytes | None:
+    """Return all that comes out of a pipe; None after reporting that it does not end (E322)."""
+    pieces, size = [], 0
+    try:
+        while piece := stream.read(1 << 22):
+            pieces.append(piece)
+            size += len(piece)
+            limits.check_streamed(size)
+    except LimitError as error:
+        sink.error(limits.CODE, str(error), where=name, help=error.help)
+        return None
+    return b"".join(pieces)
 
 
 def _read(
@@ -139,6 +160,9 @@ def _read(
             return None if table is None else {UNSPLIT: table}
         except CompressionError as error:
             report.error("E315", str(error), help=error.help)
+            return None
+        except LimitError as error:
+            report.error(limits.CODE, str(error), help=error.help)
             return None
 
 
@@ -199,6 +223,11 @@ def _is_readable(path: Path, sink: Sink, span: Span | None, help: str | None) ->
         if path.is_dir():
             message = f"`{file}` is a folder, not a file"
             sink.error("E302", message, span, help=help or "name a file in it", where=file)
+            return False
+        if limits.is_device(path):
+            message = f"`{file}` is a device, not a file"
+            advice = help or "name a file, or `-` for standard input"
+            sink.error("E302", message, span, help=advice, where=file)
             return False
         if path.is_file() or not path.exists():
             with path.open("rb"):

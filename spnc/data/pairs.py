@@ -14,6 +14,7 @@ from spnc.data.columns import Column
 from spnc.data.dataset import Table
 
 _EXACT = 2.0**24  # whole numbers up to here, and their sums, are exact in single precision
+_LEAST = 1e-290  # a product of two probabilities below it loses digits
 _BLOCK = 16  # columns at a time, so that intermediate arrays stay in the CPU cache
 
 
@@ -111,18 +112,33 @@ def information(joint: Floats, offsets: Ints) -> Floats:
     starts, sizes = offsets[:-1], np.diff(offsets)
     own, others = np.add.reduceat(joint, starts, 1), np.add.reduceat(joint, starts, 0)
     found: Floats = np.empty((len(sizes), len(sizes)))
+    least = [side.min(initial=1.0, where=side > 0.0) for side in (own, others)]
+    tiny = least[0] * least[1] < _LEAST
     for first in range(0, len(sizes), _BLOCK):
         part = slice(first, first + _BLOCK)
         begin, end = offsets[first], offsets[min(first + _BLOCK, len(sizes))]
         block = joint[begin:end]
         rows = np.repeat(own[begin:end], sizes, axis=1)
         columns = np.repeat(others[part], sizes[part], axis=0)
-        ratio = np.divide(block, rows * columns, out=np.ones_like(block), where=block > 0.0)
-        cells = block * np.log(ratio)
+        apart = rows * columns
+        if tiny:
+            low = (block > 0.0) & (apart < _LEAST)
+            cells = _information_of(block, apart, (block > 0.0) & ~low)
+            logs = np.log(block[low]) - np.log(rows[low]) - np.log(columns[low])
+            cells[low] = block[low] * logs
+        else:
+            cells = _information_of(block, apart, block > 0.0)
         below = np.add.reduceat(cells, starts[part] - begin, 0)
         found[part] = np.add.reduceat(below, starts, 1)
     np.fill_diagonal(found, 0.0)
     return np.maximum(found, 0.0)
+
+
+def _information_of(joint: Floats, apart: Floats, where: NDArray[np.bool_]) -> Floats:
+    """Return p · log(p / q), where q is the probability if columns were independent; else 0."""
+    ratio = np.divide(joint, apart, out=np.ones_like(joint), where=where)
+    found: Floats = joint * np.log(ratio)
+    return found
 
 
 def _spread(blocks: NDArray[Any], sizes: Ints) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
+from spnc.common.limits import LimitError
 from spnc.common.observer import Progress
 from spnc.data.arrow_files import ArrowError, arrow_pieces, parquet_pieces, parse_arrow
 from spnc.data.assembly import fitted
@@ -95,6 +96,7 @@ def read_pieces(
         EOFError,
         zlib.error,
         CompressionError,
+        LimitError,
         IrregularTextError,
         *ArrowError,
     ) as error:

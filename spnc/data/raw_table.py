@@ -17,6 +17,7 @@ from spnc.data.columns import Label
 from spnc.data.narrow_floats import widened
 
 RawKind = Literal["numbers", "booleans", "texts", "dates", "other"]
+_OWN_PAGES = 1 << 20  # bytes of an array from which on it has pages of its own
 Stated = Literal["texts", "categories"]
 
 
@@ -215,10 +216,7 @@ class ColumnParts:
         kind = cells.dtype if old is None else _common_type(old.dtype, cells.dtype)
         if old is None or kind != old.dtype or end > len(old):
             size = max(end, self._expected if old is None or end <= len(old) else 2 * len(old))
-            pages = mmap.mmap(-1, max(1, size * kind.itemsize))
-            if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux: fewer page faults
-                pages.madvise(mmap.MADV_HUGEPAGE)
-            self._buffer = np.frombuffer(pages, dtype=kind, count=size)
+            self._buffer = _pages(size, kind)
             if old is not None:
                 self._buffer[: self._used] = old[: self._used]
         assert self._buffer is not None
@@ -230,6 +228,16 @@ class ColumnParts:
         if self._buffer is not None:
             self._parts.append(RawColumn("numbers", self._buffer[: self._used]))
             self._buffer, self._used = None, 0
+
+
+def _pages(size: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return an array, of its own pages if it is large; a process may have 65,530 mappings."""
+    if size * kind.itemsize < _OWN_PAGES:
+        return np.empty(size, dtype=kind)
+    pages = mmap.mmap(-1, size * kind.itemsize)
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux: fewer page faults
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages, dtype=kind, count=size)
 
 
 def _common_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:

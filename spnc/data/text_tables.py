@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from io import BytesIO
 from typing import BinaryIO
 
+from spnc.common.limits import check_columns
 from spnc.data.file_report import FileReport
 from spnc.data.raw_table import RawTable
 from spnc.data.text_bytes import QUOTE, count_byte
@@ -96,6 +97,7 @@ def _fast(
             with opened() as stream:
                 blocks = table_rows(stream, layout, BLOCK_BYTES)
                 first, body = cut_header(next(blocks, b""), layout)
+                check_columns(len(first), "table")
                 reader = reader or fast_reader(first, layout, rules, parallel=False)
                 columns = read_blocks(_after(body, blocks), reader, size)
             if columns is not None:

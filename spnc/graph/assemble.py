@@ -16,6 +16,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from spnc.common import limits
 from spnc.data.columns import KINDS, Column
 from spnc.diagnostics import InputError, Sink, counted, did_you_mean, nearest
 from spnc.graph.column_types import column_of, hint
@@ -28,14 +29,22 @@ from spnc.registry import LEAVES
 _MOST_GUESSES = 20  # searches for a similar name: slow when there are many nodes
 
 
-def assemble(draft: Draft, sink: Sink) -> Graph:
-    """Return the graph of a draft. Parts with errors are reported and marked.
+def assemble(draft: Draft, sink: Sink) -> Graph | None:
+    """Return the graph of a draft; None if it has too many columns (E322).
+
+    Parts with errors are reported and marked.
 
     Because of the marks, later checks do not report the same mistake again.
     `graph.graph["damaged"]` names nodes whose children or scope are unknown; `"settled"` names
     leaves whose distribution has been reported; `"mentioned"` names nodes that a broken edge
     seems to lead to, which are no additional roots although they have no parent.
     """
+    try:
+        limits.check_columns(len(draft.variables), "circuit")
+    except limits.LimitError as error:
+        # Finding a place in JSON would take much more memory than is saved here.
+        sink.error(limits.CODE, str(error), where=draft.name, help=error.help)
+        return None
     settled: set[Hashable] = set()
     columns = _columns(draft, settled, sink)
     index = {c.name: i for i, c in enumerate(columns)}

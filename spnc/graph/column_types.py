@@ -18,13 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from spnc.common.limits import STATES_VARIABLE, most_states, raising
+from spnc.common.wording import half_character
 from spnc.data.columns import FINITE, KINDS, Column, Label, Scale
 from spnc.data.dates import DATE_UNITS
 from spnc.diagnostics import counted, did_you_mean, listed, nearest
 from spnc.language.grammar import quoted_on_one_line
 
 SCALE = tuple(f.name for f in fields(Scale))
-MOST_STATES = 10**9  # of a categorical column: more is a mistake
 _SHORT = re.compile(r"(\w+)(?:\s*\(\s*(\d{1,9})\s*\))?")
 _TYPES = (
     'types are binary, categorical(k) with k of at least 2, categorical("a", "b", …), '
@@ -92,7 +93,7 @@ def plain_of_text(text: str) -> dict[str, Any]:
 
 def column_of(name: str, plain: Mapping[str, Any]) -> tuple[Column | None, list[str]]:
     """Return the column with a type given as plain values; None, and all problems, if wrong."""
-    problems = list(_problems(plain))
+    problems = [*_half_characters(name, plain), *_problems(plain)]
     if problems:
         return None, problems
     kind = plain["kind"]
@@ -139,12 +140,29 @@ def _problems(plain: Mapping[str, Any]) -> Iterator[str]:
     yield from _unit_problems(kind, plain.get("unit"))
 
 
+def _half_characters(name: str, plain: Mapping[str, Any]) -> Iterator[str]:
+    """Yield texts that are not valid Unicode, so that no table could be written with them."""
+    labels = plain.get("labels")
+    for what, text in (
+        ("the name", name),
+        ("the unit", plain.get("unit")),
+        *(("a label", label) for label in (labels if isinstance(labels, list | tuple) else ())),
+    ):
+        half = half_character(text) if isinstance(text, str) else None
+        if half is not None:
+            yield f"{what} holds {half}, which is half of a character"
+
+
 def _state_problems(kind: str, plain: Mapping[str, Any]) -> Iterator[str]:
     states, labels = plain.get("states"), plain.get("labels")
     if states is not None and not (
-        isinstance(states, int) and not isinstance(states, bool) and 2 <= states <= MOST_STATES
+        isinstance(states, int) and not isinstance(states, bool) and states >= 2
     ):
         yield f"{shown_plain(states)} is not a number of states"
+        return
+    if states is not None and states > most_states():
+        how = raising(STATES_VARIABLE, states)
+        yield f"{states:,} states are more than {most_states():,}; {how}"
         return
     if labels is None:
         if kind == "categorical" and states is None:

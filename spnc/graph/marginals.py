@@ -16,13 +16,28 @@ class Marginals:
 
     `scope` maps every node to its columns, and is extended by the new nodes. With `share`, nodes
     whose columns are all wanted, and earlier results, are used as they are; without, every result
-    is a separate copy.
+    is a separate copy. Earlier results may be changed by the caller, who then calls `mark_changed`,
+    so that they are not returned again.
     """
 
     def __init__(self, builder: Builder, scope: dict[int, int], *, share: bool = True) -> None:
         self.builder, self.scope, self.share = builder, scope, share
         self.made: set[int] = set()
         self._known: dict[tuple[int, int], int] = {}
+        self._changed: set[int] = set()  # results that are no marginals any more
+
+    def mark_changed(self, n: int) -> None:
+        """Note that a node's distribution has changed, and that of all results above it.
+
+        `n` is a result, or a node that was put above one.
+        """
+        queue = [n] if n not in self._changed else []
+        self._changed.update(queue)
+        for at in queue:
+            # What is above a changed node was marked with it: new results are never put there.
+            above = [p for p in self.builder.graph.pred[at] if p not in self._changed]
+            queue += above
+            self._changed.update(above)
 
     def of(self, n: int, wanted: int) -> int:
         """Return the node for `n` over those of its columns that are `wanted`."""
@@ -50,7 +65,8 @@ class Marginals:
     def _find(self, n: int, kept: int) -> int | None:
         if self.share and kept == self.scope[n]:
             return n
-        return self._known.get((n, kept))
+        found = self._known.get((n, kept))
+        return None if found in self._changed else found
 
     def _make(self, n: int, kept: int, inside: list[int]) -> int:
         """Make the node, after its children have been made."""

@@ -55,7 +55,8 @@ class Indicator(FiniteLeaf):
     @staticmethod
     def is_valid(table: Floats, columns: LeafColumns) -> bool:
         """Whether a table holds one state per leaf."""
-        return table.shape[1] == 1 and bool(np.isin(table, np.arange(columns.states)).all())
+        known = (table >= 0) & (table < columns.states) & (table == np.floor(table))
+        return table.shape[1] == 1 and bool(known.all())
 
     @staticmethod
     def probabilities(table: Floats, states: int) -> Floats:

@@ -4,15 +4,14 @@ A model file is a safetensors file: named arrays and one text of JSON, the descr
 executes nothing, and needs memory in proportion to the size of the file. The same model gives the
 same bytes. `docs/model-files.md` describes the format.
 
-The description begins with a SHA-256 of the whole file, computed with zeros in its place. It is
-checked on reading, so that a damaged file is never used. Files of version 1 have no checksum.
+The file has a checksum of itself (`spnc.common.sealed`), so that a damaged one is never used. Files
+of version 1 have none.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.common import limits
+from spnc.common.sealed import Tensors, arrays_are_intact, sealed_arrays
 from spnc.data.columns import FINITE, Column
 from spnc.diagnostics import Sink, listed
 from spnc.graph.column_types import column_of, plain_type
@@ -32,12 +33,9 @@ from spnc.registry.usage import report_absent_leaves
 FORMAT = "spnc-model"
 VERSION = 2
 READABLE = (1, 2)
-_NO_DIGEST = "0" * 64
-_SEAL = b'{\\"sha256\\": \\"'  # the beginning of the description, as the file's header quotes it
 _NO_INTS = np.empty(0, dtype=np.int64)
+_MISFIT, _CHANGED = "the model's arrays do not fit together", "the file was changed; train again"
 _WRITERS = "models are written by `spnc train` and `spnc compile -o`"
-
-Tensors = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,27 +75,7 @@ def file_content(model: SavedModel) -> bytes:
         "layers": program.layers,
         "provenance": model.provenance,
     }
-    return sealed(about, tensors)
-
-
-def sealed(about: Mapping[str, Any], tensors: Tensors) -> bytes:
-    """Return the content of a file with this description and these arrays, with its checksum."""
-    from safetensors.numpy import save
-
-    text = json.dumps(about, sort_keys=True)
-    # One key only: the order of several would change from run to run.
-    description = f'{{"sha256": "{_NO_DIGEST}", {text[1:]}'
-    content = save(dict(tensors), metadata={FORMAT: description})
-    at = content.index(_SEAL) + len(_SEAL)
-    return content[:at] + _digest(content, at) + content[at + len(_NO_DIGEST) :]
-
-
-def _digest(content: bytes, at: int) -> bytes:
-    """Return the checksum of a file that holds its checksum at this place."""
-    sha = hashlib.sha256(content[:at])
-    sha.update(_NO_DIGEST.encode())
-    sha.update(memoryview(content)[at + len(_NO_DIGEST) :])
-    return sha.hexdigest().encode()
+    return sealed_arrays(FORMAT, about, tensors)
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -137,22 +115,27 @@ def _parts(content: bytes, where: str, sink: Sink) -> tuple[dict[str, Any], Tens
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
+    header = _header(content)
+    metadata = header.get("__metadata__")
+    ours = isinstance(metadata, dict) and FORMAT in metadata
+    odd = list(_odd_arrays(header)) if ours else []
+    if odd:  # safetensors has types that numpy has not
+        sink.error("E504", _MISFIT, where=where, notes=odd, help=_CHANGED)
+        return None
     try:
         tensors = load(content)
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     except (SafetensorError, ValueError, TypeError, LookupError, RecursionError) as error:
         message = "this is not a model file, or it is damaged"
         reason = (str(error) or type(error).__name__).splitlines()[0]
         sink.error("E501", message, where=where, notes=[reason], help=_WRITERS)
         return None
-    metadata = header.get("__metadata__") or {}
-    if FORMAT not in metadata:
+    if not ours:
         notes = [f"arrays: {listed(sorted(tensors))}"] if tensors else []
         message = "this file holds arrays, but not a model of spnc"
         sink.error("E502", message, where=where, notes=notes, help=_WRITERS)
         return None
     try:
-        about = json.loads(metadata[FORMAT])
+        about = json.loads(header["__metadata__"][FORMAT])
     except (ValueError, RecursionError):
         about = None
     if not isinstance(about, dict):
@@ -161,21 +144,41 @@ def _parts(content: bytes, where: str, sink: Sink) -> tuple[dict[str, Any], Tens
     return about, tensors
 
 
+def _header(content: bytes) -> dict[str, Any]:
+    """Return the header of a safetensors file; empty if it is not readable."""
+    try:
+        found = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _odd_arrays(header: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the arrays of a model whose numbers are not of the type that the format has."""
+    for name, entry in header.items():
+        if name == "__metadata__" or not isinstance(entry, dict):
+            continue
+        is_real = name == "weights" or name.endswith(".parameters")
+        found, wanted = entry.get("dtype"), "F64" if is_real else "I64"
+        if found != wanted:
+            yield f"the array `{name}` holds numbers of type {found}, not {wanted}"
+
+
 def _model(
     about: dict[str, Any], tensors: Tensors, content: bytes, where: str, sink: Sink
 ) -> SavedModel | None:
     """Return the model in a file's parts, or None after an error."""
     version = about.get("version")
-    if version not in READABLE or isinstance(version, bool):
+    if type(version) is not int or version not in READABLE:
         sink.error(
             "E503",
-            f"the model is of format version {version}; "
+            f"the model is of format version {json.dumps(version)}; "
             f"this spnc reads versions {' and '.join(map(str, READABLE))}",
             where=where,
             help="install the version of spnc that wrote it, or train again",
         )
         return None
-    if (version > 1 or "sha256" in about) and not _is_intact(about, content):
+    if (version > 1 or "sha256" in about) and not arrays_are_intact(about, content):
         sink.error(
             "E507",
             "the model file has changed since it was written: its checksum is wrong",
@@ -183,24 +186,24 @@ def _model(
             help="copy the file again, or train again",
         )
         return None
+    try:
+        if isinstance(about.get("columns"), list):
+            limits.check_columns(len(about["columns"]), "model")
+    except limits.LimitError as error:
+        sink.error(limits.CODE, str(error), where=where, help=error.help)
+        return None
     if report_absent_leaves(about, where, sink):
         return None
     try:
         model = _from_parts(about, tensors)
-        problems = list(program_problems(model.program, model.parameters))
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not one
+            problems = list(program_problems(model.program, model.parameters))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         problems = [f"there is no {error}" if isinstance(error, KeyError) else str(error)]
     if problems:
-        message = "the model's arrays do not fit together"
-        help = "the file was changed; train again"
-        sink.error("E504", message, where=where, notes=problems, help=help)
+        sink.error("E504", _MISFIT, where=where, notes=problems, help=_CHANGED)
         return None
     return model
-
-
-def _is_intact(about: dict[str, Any], content: bytes) -> bool:
-    at = content.find(_SEAL) + len(_SEAL)
-    return at >= len(_SEAL) and about.get("sha256") == _digest(content, at).decode()
 
 
 def _from_parts(about: dict[str, Any], tensors: Tensors) -> SavedModel:

@@ -136,10 +136,11 @@ class Program:
 
     def scopes(self) -> list[int]:
         """Return the columns below every node, as column sets."""
-        columns = [1 << variable for variable in range(len(self.columns))]
+        columns: dict[int, int] = {}
         known: dict[int, int] = {}  # wide scopes are large integers: keep only one object of each
         found: list[int] = []
         for table in self.leaves:
+            columns |= {v: 1 << v for v in set(table.variables.tolist()) - columns.keys()}
             found += [columns[variable] for variable in table.variables.tolist()]
         for segment in self.segments:
             children, starts = segment.children.tolist(), segment.starts.tolist()

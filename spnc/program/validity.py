@@ -26,8 +26,9 @@ def program_problems(program: Program, parameters: Parameters) -> Iterator[str]:
     shape = list(_shape_problems(program))
     yield from shape
     if not shape:
+        yield from _depth_problems(program)
         yield from _scope_problems(program)
-        yield from _parameter_problems(program, parameters)
+        yield from parameter_problems(program, parameters)
 
 
 def _shape_problems(program: Program) -> Iterator[str]:
@@ -73,6 +74,15 @@ def _shape_problems(program: Program) -> Iterator[str]:
         yield "the root does not exist"
 
 
+def _depth_problems(program: Program) -> Iterator[str]:
+    """A number of layers that is not that of the circuit."""
+    depth = np.ones(program.nodes, dtype=np.int64)
+    for s in program.segments:
+        depth[s.first : s.last] = 1 + np.maximum.reduceat(depth[s.children], s.starts[:-1])
+    if depth[program.root] != program.layers:
+        yield f"the circuit has {depth[program.root]} layers, not {program.layers}"
+
+
 def _scope_problems(program: Program) -> Iterator[str]:
     """Nodes that are not complete, not decomposable or not below the root."""
     scope = program.scopes()
@@ -96,7 +106,7 @@ def _scope_problems(program: Program) -> Iterator[str]:
         yield "the root does not model every column"
 
 
-def _parameter_problems(program: Program, parameters: Parameters) -> Iterator[str]:
+def parameter_problems(program: Program, parameters: Parameters) -> Iterator[str]:
     """Weights and leaf tables of the wrong shape, or that are not probabilities."""
     weights = parameters.weights
     if weights.shape != (program.slots,) or weights.dtype != np.float64:

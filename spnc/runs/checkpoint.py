@@ -1,9 +1,8 @@
-"""Checkpoints: the state of training as a safetensors file, with one text of JSON."""
+"""Checkpoints: the state of training as a safetensors file with a checksum of itself."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spnc.common.arrays import Floats
+from spnc.common.sealed import Tensors, read_sealed_arrays, sealed_arrays
 from spnc.data.dataset import Dataset
 from spnc.program.program import Parameters, Program
 from spnc.runs.lock import recipe_text
@@ -35,8 +35,6 @@ def fingerprint(recipe: Recipe, dataset: Dataset, program: Program, parameters: 
 
 def state_bytes(state: State, fingerprint: str) -> bytes:
     """Return the content of a checkpoint; `fingerprint` says which run it belongs to."""
-    from safetensors.numpy import save
-
     tensors = {
         **_arrays("", state.parameters),
         **_arrays("best.", state.best),
@@ -59,7 +57,7 @@ def state_bytes(state: State, fingerprint: str) -> bytes:
                 "kept_iteration": fitted.kept_iteration,
             }
         )
-    return save(tensors, metadata={FORMAT: json.dumps(about)})
+    return sealed_arrays(FORMAT, about, tensors)
 
 
 def read_state(path: Path, fingerprint: str, like: Parameters) -> State | None:
@@ -67,13 +65,10 @@ def read_state(path: Path, fingerprint: str, like: Parameters) -> State | None:
 
     Its arrays must have the shapes of `like`, the parameters that training began with. Those of a
     fit after another have shapes of their own, and memories are the optimiser's: both are checked
-    when training continues. Raises many kinds of errors for other files.
+    when training continues, as are the values of all parameters. Raises OSError, LookupError,
+    TypeError or ValueError for other files.
     """
-    from safetensors import safe_open
-
-    with safe_open(str(path), framework="numpy") as file:
-        about = json.loads((file.metadata() or {})[FORMAT])
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    about, tensors = read_sealed_arrays(FORMAT, path.read_bytes())
     if about["fingerprint"] != fingerprint:
         return None
     earlier = []
@@ -99,7 +94,7 @@ def _arrays(prefix: str, parameters: Parameters) -> dict[str, Floats]:
     return {name: np.ascontiguousarray(a) for name, a in arrays.items()}
 
 
-def _parameters(prefix: str, tensors: dict[str, Any], like: Parameters | None) -> Parameters:
+def _parameters(prefix: str, tensors: Tensors, like: Parameters | None) -> Parameters:
     count = sum(name.startswith(f"{prefix}tables.") for name in tensors)
     tables = tuple(tensors[f"{prefix}tables.{i}"] for i in range(count))
     found = Parameters(tensors[f"{prefix}weights"], tables)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 import shlex
@@ -16,15 +15,19 @@ from itertools import count, takewhile
 from pathlib import Path
 
 from spnc.common.atomic import write_bytes, write_text
+from spnc.common.sealed import read_sealed_json
+from spnc.common.signals import tidying
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, listed, writing
-from spnc.model import Model
+from spnc.model import Model, to_bytes
 from spnc.program.program import Parameters, Program
 from spnc.registry.files import given_files
+from spnc.runs import in_use
 from spnc.runs.checkpoint import fingerprint, read_state, state_bytes
-from spnc.runs.interruption import Interrupted, termination_interrupts
+from spnc.runs.interruption import Interrupted
 from spnc.runs.lock import lock_text
 from spnc.runs.metrics import Metrics
+from spnc.runs.results import metrics_content
 from spnc.spec.recipe import Recipe
 from spnc.spec.relocate import files_of
 from spnc.training import Record, State
@@ -40,7 +43,10 @@ class RunFolder:
     path: Path
     sink: Sink
     resuming: bool = False  # whether an interrupted run in it is to be continued
+    retried: bool = False  # whether it was asked to resume, if there is anything
+    killed: in_use.Killed | None = None  # the run before, if it was killed
     latest: State | None = None
+    _begun: bool = False  # whether there is something to resume from
     _fingerprint: str = ""
     _saved_at: float = -math.inf  # so that the first iteration is saved at once
 
@@ -89,6 +95,18 @@ class RunFolder:
         """The state of training, while it runs."""
         return self.path / "checkpoint.safetensors"
 
+    def is_new(self) -> bool:
+        """Return whether nothing is in the folder but what a killed run may leave at once."""
+        if not self.path.is_dir():
+            return not self.path.exists()
+        return all(p.name == in_use.NAME or p in self.left_over() for p in self.path.iterdir())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no other training use the folder (E511), and signals end the run properly."""
+        with tidying(), in_use.in_use(self.path, self.sink) as self.killed:
+            yield
+
     def is_unfinished(self) -> bool:
         """Return whether the folder holds a run that was interrupted."""
         locked = self.lock.is_file() and not self.model.is_file()
@@ -112,8 +130,8 @@ class RunFolder:
         begun = shlex.quote(str(self.lock))
         if self.search.is_file():
             try:
-                begun = shlex.join(json.loads(self.search.read_text("utf-8"))["command"])
-            except (OSError, LookupError, RecursionError, TypeError, ValueError):
+                begun = shlex.join(read_sealed_json(self.search.read_bytes())["command"])
+            except (OSError, LookupError, TypeError, ValueError):
                 begun = ""
         try:
             locked = self.lock.read_text("utf-8", errors="replace")
@@ -163,6 +181,7 @@ class RunFolder:
         with writing(self.path):
             self.clear(keep_checkpoint=state is not None)
             write_text(self.lock, lock_text(recipe, dataset, self.path, program))
+        self._begun = True
         return state
 
     def clear(self, *, keep_checkpoint: bool) -> None:
@@ -193,15 +212,23 @@ class RunFolder:
         A run that was interrupted before its first iteration can be resumed from its lock file.
         """
         try:
-            with termination_interrupts():
-                yield
+            yield
         except KeyboardInterrupt:
+            if not self._begun:
+                raise self.nothing_kept() from None
             if self.latest is None:
                 raise self.interrupted("interrupted before the first iteration") from None
             what = f"interrupted after iteration {self.latest.history[-1].iteration}"
             saved = self.write_checkpoint()
             what += f"; saved in {self.checkpoint}" if saved else "; it could not be saved"
             raise self.interrupted(what) from None
+
+    def nothing_kept(self) -> Interrupted:
+        """Return the exception that says that an interruption left nothing."""
+        return Interrupted(
+            "interrupted before there was anything to keep: the same command begins anew",
+            self.sink.diagnostics,
+        )
 
     def interrupted(self, what: str) -> Interrupted:
         """Return the exception that says what an interruption left, and how to resume."""
@@ -211,12 +238,25 @@ class RunFolder:
         return Interrupted(f"{what}\ncontinue with: {self.resume_command()}", self.sink.diagnostics)
 
     def finish(self, model: Model, metrics: Metrics, history: Sequence[Record]) -> None:
-        """Write the results and delete the checkpoint."""
+        """Write the results and delete the checkpoint.
+
+        The model comes last: while there is none, the run is not finished and can be resumed, so
+        its results appear together or not at all. The metrics hold the checksums of all files.
+        """
+        content = to_bytes(model)
         with writing(self.path):
-            model.save(self.model)
-            write_text(self.metrics, json.dumps(metrics.to_json(), indent=2) + "\n")
             write_text(self.history, _history_text(history))
+            others = (file for file in self.results if file.is_file() and file != self.model)
+            files = {file.name: file.read_bytes() for file in others}
+            files[self.model.name] = content
+            write_bytes(self.metrics, metrics_content(metrics, model.provenance, files))
+            write_bytes(self.model, content)
             self.checkpoint.unlink(missing_ok=True)
+
+    @property
+    def results(self) -> tuple[Path, ...]:
+        """The files of a finished run that its metrics have checksums of."""
+        return (self.model, self.history, self.lock, self.recipe, self.tries)
 
     def read_checkpoint(
         self, like: Parameters, sink: Sink, *, searching: bool = False
@@ -227,8 +267,6 @@ class RunFolder:
         that was broken off before its first iteration has a lock file and nothing else, and in a
         search the checkpoint may be that of a finished try.
         """
-        from safetensors import SafetensorError
-
         where = str(self.checkpoint)
         if not searching and self.search.is_file():
             sink.error(
@@ -245,7 +283,7 @@ class RunFolder:
             return None
         try:
             state = read_state(self.checkpoint, self._fingerprint, like)
-        except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
+        except (OSError, LookupError, ValueError, TypeError) as error:
             sink.error(
                 "E403",
                 "the checkpoint cannot be read",
@@ -282,10 +320,12 @@ def open_run(
 ) -> RunFolder:
     """Return the run folder; stop if it holds something that must not be lost (E506).
 
-    Without `out` it is `runs/NAME`, or `runs/NAME-2` and so on if that is taken.
+    To resume in a folder that does not exist yet is to begin. Without `out` the folder is
+    `runs/NAME`, or `runs/NAME-2` and so on if that is taken.
     """
     path = default_folder(recipe, resume=resume) if out is None else Path(out)
-    taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+    run = RunFolder(path, sink, resume)
+    taken = not run.is_new()
     if taken and not (path.is_dir() and (resume or overwrite)):
         sink.error(
             "E506",
@@ -304,7 +344,11 @@ def open_run(
             help="choose another folder for the run",
         )
     sink.stop()
-    return RunFolder(path, sink, resume)
+    run.retried, run.resuming = (
+        resume,
+        resume and taken,
+    )  # there may be nothing to resume yet: then the run begins
+    return run
 
 
 def _how_to_use(path: Path) -> str:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from spnc.common.sealed import read_sealed_arrays
 from spnc.diagnostics import Sink
 from spnc.runs import checkpoint
 from spnc.runs.folder import RunFolder
+from spnc.runs.results import report_changed_files
 from spnc.training import Record
 
 # What reading a damaged file can raise.
@@ -76,6 +78,9 @@ def read_history(path: Path, sink: Sink) -> History | None:
 
 
 def _finished(folder: RunFolder) -> History:
+    own = Sink()
+    if report_changed_files(folder.metrics, [folder.history], own):
+        raise ValueError("; ".join(d.message for d in own.diagnostics))
     with folder.history.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     lacking = [n for n in ("iteration", "train", "valid") if not rows or n not in rows[0]]
@@ -97,13 +102,7 @@ def _kept(folder: RunFolder) -> int | None:
 
 
 def _in_progress(folder: RunFolder) -> History:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(str(folder.checkpoint), framework="numpy") as file:
-            about = json.loads((file.metadata() or {})[checkpoint.FORMAT])
-    except SafetensorError as error:
-        raise ValueError(str(error)) from error
+    about, _ = read_sealed_arrays(checkpoint.FORMAT, folder.checkpoint.read_bytes())
     records = [Record(*row) for row in about["history"]]
     lines = [
         (int(r.iteration), float(r.train), math.nan if r.valid is None else float(r.valid))

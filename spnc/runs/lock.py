@@ -13,6 +13,7 @@ from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
 from spnc.program.program import Program
 from spnc.registry.usage import suppliers, used_plugins
+from spnc.spec.locked import digest_of_text
 from spnc.spec.plugins import check_locked_plugins
 from spnc.spec.recipe import Lock, Recipe
 from spnc.spec.relocate import relocated
@@ -77,7 +78,8 @@ def lock_text(
     head = "# Written by spnc: every option of the run, and what it was made from.\n"
     search = recipe.search if recipe.space is not None else None
     recipe = replace(recipe, backend=recipe.backend.resolved(), search=search, lock=lock)
-    return head + write_yaml(recipe, full=True)
+    digest = digest_of_text(write_yaml(recipe, full=True))
+    return head + write_yaml(replace(recipe, lock=replace(lock, spec=digest)), full=True)
 
 
 def short_text(recipe: Recipe) -> str:

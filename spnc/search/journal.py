@@ -6,7 +6,6 @@ A search keeps one, and so does `--auto`, whose budget also counts the time of i
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,14 +13,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
-from spnc.common.atomic import write_text
+from spnc.common.atomic import write_bytes, write_text
+from spnc.common.sealed import read_sealed_json, sealed_json
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, counted, writing
-from spnc.model import read_model
+from spnc.model import read_model, to_bytes
 from spnc.pipeline import Compiled, Trained
 from spnc.program.score import Score
 from spnc.runs.folder import BEST, RunFolder
-from spnc.runs.interruption import termination_interrupts
 from spnc.runs.lock import lock_text, recipe_text, short_text
 from spnc.runs.metrics import Metrics
 from spnc.runs.outcome import Outcome, outcomes_text
@@ -113,16 +112,13 @@ class SearchFolder(Journal):
 
     @contextmanager
     def saving_on_interruption(self) -> Iterator[None]:
-        """Write what there is when the tries inside are interrupted, and raise `Interrupted`.
-
-        Before the first try, the plain KeyboardInterrupt goes on.
-        """
+        """Write what there is when the tries inside are interrupted, and raise `Interrupted`."""
         try:
-            with termination_interrupts(), writing(self.run.path):
+            with writing(self.run.path):
                 yield
         except KeyboardInterrupt:
             if self.trying == 0 or not self.established:
-                raise
+                raise self.run.nothing_kept() from None
             self.run.write_checkpoint()
             done = {outcome.number for outcome in self.outcomes}
             finished = counted(len(done), "finished try", "finished tries")
@@ -141,7 +137,8 @@ class SearchFolder(Journal):
         self._fingerprint = sha.hexdigest()
         self._begin_with = (recipe, dataset)
         if not self.run.resuming:
-            return Begun()
+            killed = self.run.killed if self.run.retried else None
+            return Begun(seconds=0.0 if killed is None else self._unwritten(killed.began))
         begun = self._read(sink, reader)
         sink.stop()
         return begun
@@ -197,11 +194,13 @@ class SearchFolder(Journal):
         """Write the outcome; the model first, so that no file names a model that is not there."""
         self.outcomes.append(outcome)
         if best is not None:
-            best.model.save(self._best_model(outcome.number))
+            content = to_bytes(best.model)
+            write_bytes(self._best_model(outcome.number), content)
             self._write_recipe(outcome, best)
             fitted = best.fitted
             self._about_best = {
                 "number": outcome.number,
+                "model": hashlib.sha256(content).hexdigest(),
                 "scores": {n: [s.total, s.possible, s.impossible] for n, s in best.scores.items()},
                 "metrics": best.metrics.to_json(),
                 "history": [[getattr(r, f.name) for f in fields(Record)] for r in fitted.history],
@@ -245,9 +244,10 @@ class SearchFolder(Journal):
             "best": self._about_best,
             "plan": self._plan,
             "seconds": self.seconds() or 0.0,
+            "written": time.time(),
         }
         self._beat_at = time.monotonic()
-        write_text(self.run.search, json.dumps(about) + "\n")
+        write_bytes(self.run.search, sealed_json(about))
 
     def _read(self, sink: Sink, reader: TryReader) -> Begun:
         file = self.run.search
@@ -255,7 +255,7 @@ class SearchFolder(Journal):
             self.run.report_nothing_to_resume("no search")
             return Begun()
         try:
-            about = json.loads(file.read_text("utf-8"))
+            about = read_sealed_json(file.read_bytes())
             same = about["fingerprint"] == self._fingerprint
             self.outcomes = [Outcome.from_record(r) for r in about["tries"]] if same else []
             self._about_best = about["best"]
@@ -268,8 +268,9 @@ class SearchFolder(Journal):
                 best = self._trained(about["best"], recipe, sink)
             self._plan = about["plan"]
             under_way = reader.proposal_of(self._plan) if same and self._plan else None
-            begun = Begun(tuple(self.outcomes), best, float(about["seconds"]), under_way)
-        except (OSError, LookupError, RecursionError, TypeError, ValueError) as error:
+            spent = float(about["seconds"]) + self._unwritten(float(about["written"]))
+            begun = Begun(tuple(self.outcomes), best, spent, under_way)
+        except (OSError, LookupError, TypeError, ValueError) as error:
             sink.error(
                 "E403",
                 "the journal of the search cannot be read",
@@ -287,9 +288,17 @@ class SearchFolder(Journal):
             )
         return begun
 
+    def _unwritten(self, since: float) -> float:
+        """Return the seconds from a time until the run before was killed, which no file tells."""
+        killed = self.run.killed
+        return 0.0 if killed is None else max(0.0, killed.last_sign - since)
+
     def _trained(self, about: dict[str, Any], recipe: Recipe, sink: Sink) -> Trained | None:
         """Return the best model so far; its fitted parameters are those of the finished model."""
-        model = read_model(self._best_model(about["number"]), sink)
+        file = self._best_model(about["number"])
+        if hashlib.sha256(file.read_bytes()).hexdigest() != about["model"]:
+            raise ValueError(f"{file.name} is not the model that it was written with")
+        model = read_model(file, sink)
         if model is None:
             return None
         history = tuple(Record(*row) for row in about["history"])

@@ -138,7 +138,7 @@ class _Reader:
             assert call.head is not None
             return call if item.children[1] is not None else _word(call.head)
         text = str(item)
-        if item.type == "STRING":
+        if item.type in ("STRING", "ESCAPED"):
             return Scalar(unquoted(text), unquoted(text), self.span(item), quoted=True)
         if item.type == "NUMBER":
             return Scalar(_number(text), text, self.span(item))
@@ -146,7 +146,7 @@ class _Reader:
 
 
 def _key(name: Any) -> str:
-    return unquoted(str(name)) if name.type == "STRING" else str(name)
+    return unquoted(str(name)) if name.type in ("STRING", "ESCAPED") else str(name)
 
 
 def _name_keys() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence as Many
 from dataclasses import replace
 
@@ -84,7 +85,8 @@ def _set(tree: Tree, steps: list[_Step], value: Tree, sink: Sink) -> Tree:
         return value
     (key, span), rest = steps[0], steps[1:]
     if isinstance(tree, Sequence):
-        if not key.isdigit() or int(key) >= len(tree.items):
+        number = int(key) if re.fullmatch("[0-9]{1,9}", key) else len(tree.items)
+        if number >= len(tree.items):
             sink.error(
                 "E113",
                 f"`{key}` is not the number of an entry here",
@@ -93,7 +95,7 @@ def _set(tree: Tree, steps: list[_Step], value: Tree, sink: Sink) -> Tree:
             )
             return tree
         items = list(tree.items)
-        items[int(key)] = _set(items[int(key)], rest, value, sink)
+        items[number] = _set(items[number], rest, value, sink)
         return Sequence(tuple(items), tree.span)
     if isinstance(tree, Scalar):
         # `optimizer: em` becomes `em()`, so that it can take options.

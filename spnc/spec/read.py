@@ -16,6 +16,7 @@ from spnc.data.sources import FROM_PYTHON
 from spnc.diagnostics import Sink, Source, read_source
 from spnc.spec.dsl import read_dsl
 from spnc.spec.files import kind_of
+from spnc.spec.locked import check_locked_spec
 from spnc.spec.override import override
 from spnc.spec.plugins import load_plugins
 from spnc.spec.recipe import VERSION, Recipe
@@ -115,6 +116,7 @@ def recipe_from(
         )
     if tree is None:
         return None
+    check_locked_spec(tree, sink)
     tree = override(tree, settings, sink)
     if data_given:
         tree = _with_given_data(tree)

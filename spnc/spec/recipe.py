@@ -60,6 +60,7 @@ class Lock(Options):
     """What a run was made from, so that a repetition can tell whether anything has changed."""
 
     data: str | None = option(None, "SHA-256 of columns and rows; other data is refused")
+    spec: str | None = option(None, "SHA-256 of all the rest of the file; another is refused")
     versions: str | None = option(None, "versions in use; others give a warning")
     plugins: tuple[str, ...] | None = option(
         None, "packages and files of outside plug-ins in use; other versions give a warning"

@@ -9,6 +9,7 @@ from typing import Any, Final
 from spnc.data.columns import Label
 from spnc.diagnostics import Sink, Span, nearest
 from spnc.registry import Rule
+from spnc.spec.numbers import is_of_other_base
 from spnc.spec.tree import Mapping, Scalar, Tree, describe, short
 
 
@@ -67,8 +68,19 @@ def single_value(kind: Any, rule: Rule, tree: Tree, sink: Sink) -> Any:
 def wrong_type(expected: str, tree: Tree, sink: Sink, help: str | None = None) -> _Failed:
     """Report that something else was expected (E106)."""
     message = f"expected {expected}, found {describe(tree)}"
+    if help is None and isinstance(tree, Scalar) and "number" in expected:
+        help = _plain_number(tree)
     sink.error("E106", message, _first_line(tree), help=help)
     return FAILED
+
+
+def _plain_number(tree: Scalar) -> str | None:
+    """Return how to write a number that YAML 1.1 reads in another base."""
+    if tree.quoted or not is_of_other_base(tree.text):
+        return None
+    if ":" in tree.text:
+        return "numbers of base 60 are not read; write it in digits only, without colons"
+    return f"a leading zero would make it a number of base 8; write {tree.text.replace('0', '', 1)}"
 
 
 def _float(value: int | float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from spnc.language.grammar import NAME, quoted
+from spnc.language.grammar import NAME, quoted_on_one_line
 from spnc.spec.comments import Comments, comments_of
 from spnc.spec.numbers import is_short_whole, short_exponent
 from spnc.spec.outline import Group, Item, Values, recipe_outline
@@ -26,7 +26,8 @@ class _Dsl:
 
     def text(self, group: Group) -> str:
         for item in group.items:
-            self.statement(item)
+            if item.value is not None:  # YAML has `search: none`; here that is no statement at all
+                self.statement(item)
         rest = self.comments.rest()
         return "\n".join([*self.lines, *rest, ""])
 
@@ -135,4 +136,4 @@ def _dsl_text(value: str, bare: str) -> str:
     """A text, in quotes unless it is one of the words that may stand without."""
     if re.fullmatch(bare, value) and value.lower() not in _WORDS:
         return value
-    return quoted(value)
+    return quoted_on_one_line(value)

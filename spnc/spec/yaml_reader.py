@@ -8,6 +8,7 @@ import yaml
 
 from spnc.diagnostics import Sink, Source, Span
 from spnc.spec.files import report_empty
+from spnc.spec.numbers import is_of_other_base
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, describe
 
 # YAML 1.1 takes `1e-7` for a text, since it has no dot; people mean the number.
@@ -165,6 +166,8 @@ def _value(node: yaml.ScalarNode, known_tag: bool) -> object:
         node.tag = loader.resolve(  # type: ignore[no-untyped-call]
             yaml.ScalarNode, node.value, (plain, not plain)
         )
+    if plain and is_of_other_base(node.value):  # a text; refused where a number is expected
+        return node.value
     if node.tag.removeprefix(_YAML) in ("null", "bool", "int", "float"):
         try:
             return loader.construct_object(node)

@@ -66,6 +66,24 @@ def a_single_leaf_is_a_circuit(open_engine: OpenEngine, seed: int) -> None:
     expect_close(found, [chance, 1.0 - chance, 1.0] * 7, "the probabilities")
 
 
+def a_row_without_known_cells_is_certain(open_engine: OpenEngine, seed: int) -> None:
+    """It has a log-likelihood of exactly 0, although weights add up to one only up to rounding."""
+    graph = random_circuit(seed, share=0.5, extremes=True, numeric=_MIXED * (seed % 2))
+    rows = random_rows(seed, graph.graph["columns"], 40, 0.3)
+    rows[::7] = np.nan
+    engine, parameters = opened(open_engine, graph)
+    for once in (False, True):
+        batch = engine.load(Table(rows), once=once)
+        found = engine.log_likelihood(parameters, batch)[::7]
+        expect((found == 0.0).all(), f"rows of missing cells have {found}")
+    only = engine.load(Table(np.full_like(rows, np.nan)))
+    for score in (
+        engine.score(parameters, only),
+        engine.expected_counts(parameters, only).score,
+    ):
+        expect(score == Score(0.0, len(rows), 0.0), f"rows of missing cells have {score}")
+
+
 def a_table_without_rows_has_no_counts(open_engine: OpenEngine, seed: int) -> None:
     """No rows are no special case."""
     circuit = random_circuit(seed, numeric=_MIXED * (seed % 2))

@@ -15,6 +15,7 @@ from spnc.program.lift import lift
 from spnc.program.lower import lower, lower_with_numbers
 from spnc.testing.backend_rows import (
     OpenEngine,
+    a_row_without_known_cells_is_certain,
     a_single_leaf_is_a_circuit,
     a_table_without_rows_has_no_counts,
     impossible_rows_are_counted_and_carry_no_flow,
@@ -245,6 +246,7 @@ BACKEND_PROMISES = (
     Promise(expected_counts_are_posterior_counts_of_induced_trees),
     Promise(values_of_nodes_compare_as_probabilities_do, _NODE_SEEDS),
     Promise(flows_through_leaves_add_up_to_their_counts, _NODE_SEEDS),
+    Promise(a_row_without_known_cells_is_certain),
     Promise(a_table_without_rows_has_no_counts, FEW),
     Promise(a_repeated_row_counts_like_a_weight),
     Promise(impossible_rows_are_counted_and_carry_no_flow, FEW),

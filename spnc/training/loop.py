@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from spnc.program.validity import parameter_problems
 from spnc.registry import STOPS, Options, choice, option
 from spnc.training import OUT_OF_TIME, FitResult, FitTask, Memory, Record, State, StopRule
 from spnc.training.averaging import Averaged
@@ -125,13 +126,13 @@ def first_state(task: FitTask, memory: Memory) -> State | None:
     begin = State(task.start, task.start, 0, (), memory)
     if task.resume is None:
         return begin
-    if _shape(task.resume) != _shape(begin):
-        task.sink.error(
-            "E403",
-            "the checkpoint cannot be read",
-            notes=["its arrays are not those of this circuit and this optimizer"],
-            help="train without --resume",
-        )
+    problems = ["its arrays are not those of this circuit and this optimizer"]
+    if _shape(task.resume) == _shape(begin):
+        kept = (task.resume.parameters, task.resume.best)
+        problems = [p for each in kept for p in parameter_problems(task.engine.program, each)]
+    if problems:
+        message, help = "the checkpoint cannot be used", "train without --resume"
+        task.sink.error("E403", message, notes=problems, help=help)
         return None
     return task.resume
 

@@ -15,8 +15,9 @@ from safetensors.numpy import load, save
 
 import spnc
 from spnc.cli import main
+from spnc.common.sealed import sealed_arrays
 from spnc.model import to_bytes
-from spnc.program.model_file import FORMAT, sealed
+from spnc.program.model_file import FORMAT
 
 HERE = Path(__file__).parent
 QUICK = settings(
@@ -173,7 +174,7 @@ def test_a_model_with_another_description_is_fine_or_reported(
     about = json.loads(with_other_part(header["__metadata__"][FORMAT].encode(), data))
     if isinstance(about, dict):
         about.pop("sha256", None)
-        content = sealed(about, load(model))
+        content = sealed_arrays(FORMAT, about, load(model))
     else:
         content = save(load(model), metadata={FORMAT: json.dumps(about)})
     assert_no_traceback("model.spnc", content, tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,3 +57,38 @@ def test_what_was_marginalised_once_is_used_again(seed: int) -> None:
     # A node whose columns are all wanted is used as it is, not copied.
     full = (1 << 6) - 1
     assert marginals.of(graph.graph["root"], full) == graph.graph["root"]
+
+
+@given(seed=SEEDS)
+def test_a_marginal_that_was_changed_is_made_again(seed: int) -> None:
+    """And what was made over it; all other results are used again."""
+    rng = np.random.default_rng(seed)
+    graph = random_circuit(seed, variables=5, depth=6, share=0.5)
+    root, before = graph.graph["root"], set(graph)
+    scope = scopes(graph, children_first(graph))
+    marginals = Marginals(builder_of(graph), scope)  # type: ignore[arg-type]
+    made = {wanted: marginals.of(root, wanted) for wanted in (0b111, 0b11, 0b1100, 0b1)}
+    sums = [
+        n for n in set(graph) - before if len(graph.succ[n]) and "weight" in first_edge(graph, n)
+    ]
+    if not sums:
+        return
+    changed = int(rng.choice(sums))
+    first_edge(graph, changed)["weight"] *= 0.5
+    above = nx.ancestors(graph, changed) | {changed}
+    marginals.mark_changed(changed)
+    for wanted, earlier in made.items():
+        again = marginals.of(root, wanted)
+        assert (again == earlier) == (earlier not in above)
+        row = all_states(graph.graph["columns"])[-1]
+        row[[v for v in range(5) if v not in members(wanted)]] = np.nan
+        graph.graph["root"] = again
+        found = probability(graph, row)
+        graph.graph["root"] = root
+        np.testing.assert_allclose(found, probability(graph, row), rtol=1e-12)
+
+
+def first_edge(graph: Graph, n: int) -> dict[str, float]:
+    """Return the attributes of a node's first edge."""
+    found: dict[str, float] = next(iter(graph.succ[n].values()))
+    return found

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from safetensors.numpy import save as save_tensors
 
 import spnc
+from spnc.common.sealed import sealed_arrays
 from spnc.data.columns import Column
 from spnc.graph.nodes import Builder
 from spnc.leaves.categorical import Categorical
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.model import Model, to_bytes
 from spnc.program.lower import lower
-from spnc.program.model_file import sealed
+from spnc.program.model_file import FORMAT
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 from spnc.program.validity import program_problems
 from tests.circuits import random_circuit, random_rows
@@ -197,12 +198,30 @@ def tampered(tmp_path: Path, change) -> Path:
         tensors = {n: file.get_tensor(n).copy() for n in file.keys()}  # noqa: SIM118
     change(about, tensors)
     del about["sha256"]
-    path.write_bytes(sealed(about, tensors))
+    path.write_bytes(sealed_arrays(FORMAT, about, tensors))
     return path
 
 
-def test_a_model_of_another_format_version_is_refused(tmp_path: Path) -> None:
-    assert refused(tampered(tmp_path, lambda a, t: a.update(version=99))) == "E503"
+@pytest.mark.parametrize("version", [99, 0, 2.0, "2", True, None, [2]])
+def test_a_model_of_another_format_version_is_refused(tmp_path: Path, version: object) -> None:
+    assert refused(tampered(tmp_path, lambda a, t: a.update(version=version))) == "E503"
+
+
+@pytest.mark.parametrize("array", ["weights", "children", "leaves.0.parameters"])
+@pytest.mark.parametrize("kind", ["F8_E4M3", "F8_E8M0", "BF16", "F4", "C64"])
+def test_numbers_of_a_type_that_numpy_lacks_are_refused(
+    tmp_path: Path, array: str, kind: str
+) -> None:
+    path = tmp_path / "model.spnc"
+    content = to_bytes(model_of(2))
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header[array]["dtype"] = kind
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    with pytest.raises(spnc.InputError, match=f"`{array}` holds numbers of type {kind}") as caught:
+        spnc.load(path)
+    assert caught.value.diagnostics[0].code == "E504"
 
 
 def break_child(about, tensors) -> None:
@@ -215,6 +234,20 @@ def break_loop(about, tensors) -> None:
 
 def break_weight(about, tensors) -> None:
     tensors["weights"][0] = 2.0
+
+
+def overflowing_weights(about, tensors) -> None:
+    tensors["weights"][:] = 1.7e308
+
+
+def overflowing_leaf(about, tensors) -> None:
+    for name in tensors:
+        if name.endswith(".parameters"):
+            tensors[name][:] = 1.7e308
+
+
+def break_layers(about, tensors) -> None:
+    about["layers"] += 1
 
 
 def break_leaf(about, tensors) -> None:
@@ -283,6 +316,9 @@ def unknown_leaf(about, tensors) -> None:
         break_child,
         break_loop,
         break_weight,
+        overflowing_weights,
+        overflowing_leaf,
+        break_layers,
         break_leaf,
         break_variable,
         break_root,

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
+from spnc.backends.certain_rows import settle
 from spnc.backends.cupy import trouble
 from spnc.backends.cupy.batches import encoded_batches
 from spnc.backends.cupy.device import Device
@@ -26,9 +28,11 @@ from spnc.backends.planning.encoding import EncodedTable
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.data.dataset import Table
+from spnc.leaves.smoothing import SUM_TOLERANCE
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 
+SINGLE_TOLERANCE = 1e-6  # how far from one a sum in single precision may be: eight roundings
 SHARE_OF_MEMORY = 0.5  # of what is free, for one table: others may be loaded beside it
 
 
@@ -36,7 +40,7 @@ SHARE_OF_MEMORY = 0.5  # of what is free, for one table: others may be loaded be
 class LoadedTable:
     """A table's rows on a device: one batch, or several if a column has very many values."""
 
-    rows: int
+    table: Table
     batches: tuple[Batch, ...]
 
 
@@ -60,7 +64,7 @@ class CupyEngine:
         """Lay out the rows on the CPU, and copy the result to the device."""
         del once
         batches = [self._load(encoded) for encoded in encoded_batches(self.index, table)]
-        return LoadedTable(table.rows, tuple(batches))
+        return LoadedTable(table, tuple(batches))
 
     def _load(self, encoded: EncodedTable) -> Batch:
         layout = make_layout(encoded)
@@ -82,10 +86,19 @@ class CupyEngine:
 
     def log_likelihood(self, parameters: Parameters, batch: LoadedTable) -> Floats:
         """Return log p(row) for every loaded row; missing values are marginalised."""
-        found = np.empty(batch.rows)
+        found = np.empty(batch.table.rows)
         for own in batch.batches:
             found[own.encoded.order] = self._log_likelihood(parameters, own)
+        self._settle(batch, found)
         return found
+
+    def _settle(
+        self, batch: LoadedTable, found: Floats, order: NDArray[np.intp] | None = None
+    ) -> None:
+        """Set the log-likelihoods of certain rows to exactly 0."""
+        single = self.real == np.float32
+        tolerance = SINGLE_TOLERANCE if single else SUM_TOLERANCE
+        settle(self.program, batch.table, found, order, tolerance)
 
     def _log_likelihood(self, parameters: Parameters, batch: Batch) -> Floats:
         """Return the log-likelihoods in the batch's own order."""
@@ -98,10 +111,12 @@ class CupyEngine:
 
     def score(self, parameters: Parameters, batch: LoadedTable) -> Score:
         """Return how well the loaded rows are explained."""
-        found = Score()
+        score = Score()
         for own in batch.batches:
-            found += Score.of(self._log_likelihood(parameters, own), own.encoded.weights)
-        return found
+            found = self._log_likelihood(parameters, own)
+            self._settle(batch, found, own.encoded.order)
+            score += Score.of(found, own.encoded.weights)
+        return score
 
     def expected_counts(self, parameters: Parameters, batch: LoadedTable) -> Counts:
         """Return flows through sum edges and leaves, summed over weighted rows, and the score."""
@@ -115,6 +130,7 @@ class CupyEngine:
             flows[entries.sources] = leaf_flows[entries.entries]
             leaves.add_finite(flows, found)
             leaves.add_numeric(flows, parameters, found)
+            self._settle(batch, log_likelihoods, own.encoded.order)
             score += Score.of(log_likelihoods, own.encoded.weights)
         return Counts(counts, found, score)
 

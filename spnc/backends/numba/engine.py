@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spnc.backends.certain_rows import settle
 from spnc.backends.numba.direct import DirectPass
 from spnc.backends.numba.direct_rows import DirectRows
 from spnc.backends.numba.log_domain import FlowTotals, LogDomain
@@ -97,6 +98,7 @@ class CpuEngine:
             own = found[left]
             self.log_domain.finish(parameters, encode(self.index, table.take(left)), own)
             found[left] = own
+        settle(self.program, table, found)
         return found
 
     def _planned(self, parameters: Parameters, batch: Batch) -> Floats:
@@ -108,6 +110,7 @@ class CpuEngine:
             executor.start(parameters)
             executor.log_likelihoods(found)
         self.log_domain.finish(parameters, batch.encoded, found)
+        settle(self.program, batch.table, found, batch.encoded.order)
         return found
 
     def score(self, parameters: Parameters, batch: Batch) -> Score:
@@ -133,6 +136,7 @@ class CpuEngine:
                 encoded.leaves.add_finite(flows, tables)
                 encoded.leaves.add_numeric(flows, parameters, tables)
         self.log_domain.finish(parameters, encoded, found, FlowTotals(counts, tables))
+        settle(self.program, batch.table, found, encoded.order)
         return Counts(counts, tables, Score.of(found, encoded.weights))
 
     def node_values(self, parameters: Parameters, table: Table, nodes: Ints) -> Floats:

@@ -3,8 +3,9 @@
 Link judging needs both; given the known cells of a row, the flows through leaves are their weights.
 
 Values are likelihood ratios to independent columns, as everywhere in the engine. They are computed
-in the linear domain only: a ratio too small for a double is zero, and no flow goes through a node
-whose ratio is too large for one. Rows of a thousand columns that all agree may get there.
+in the linear domain, which may lose numbers that matter to the root. Such rows are found by a bound
+on whatever can be lost or, where that is too coarse, by flags for low numbers; then by an upper
+bound of the root. They are computed again in the log domain, by the NumPy backend.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
+from spnc.backends.numba.kernels import FLOOR
+from spnc.backends.numba.upper_bounds import CLOSE
 from spnc.backends.planning.compiling import kernel
 from spnc.backends.planning.encoding import EncodedTable, Piece, encode
 from spnc.backends.planning.kinds import SUM
@@ -25,24 +29,32 @@ from spnc.data.dataset import Table
 from spnc.program.program import Parameters
 
 ROWS_AT_ONCE = 16  # rows computed together; with flows, 256 bytes of working memory per node
+# If nothing below this ratio can matter, rows with a root above it need no flags. Most tables of up
+# to some hundred columns are of that kind, and flags take time.
+RARE_ROOT = 1e-100
+NEGLIGIBLE = 1e-15  # the share of a root that may be lost
+EXACT_CHUNK_MB = 32.0  # working memory in the log domain: the default of the NumPy backend
 
 
 @kernel
 def block_values(
-    first, last, codes, columns, ratios, sources, inner_nodes, weights, row_weights, flowing, root,
-    wanted, values, flows,
+    first, last, codes, columns, ratios, sources, inner_nodes, weights, row_weights, flowing,
+    flagging, root, wanted, values, flows, roots, low,
 ):  # fmt: skip
     """Rows first … last-1 of `values` and, if `flowing`, of `flows`, both `[wanted, row]`.
 
-    An array without nodes is not wanted.
+    An array without nodes is not wanted. `roots` gets the root's value of every row; if `flagging`,
+    `low` says where a number fell below `FLOOR`, or is zero.
     """
     kinds, starts, children, slots = inner_nodes
     leaves = len(columns)
     value = np.empty((leaves + len(kinds), ROWS_AT_ONCE))
     flow = np.empty((leaves + len(kinds) if flowing else 0, ROWS_AT_ONCE))
     scale = np.empty(ROWS_AT_ONCE)
+    least = np.empty(ROWS_AT_ONCE)
     for begin in range(first, last, ROWS_AT_ONCE):
         count = min(ROWS_AT_ONCE, last - begin)
+        least[:] = 1.0
         for n in range(leaves):
             for r in range(count):
                 value[n, r] = ratios[sources[n] + codes[columns[n], begin + r]]
@@ -58,8 +70,20 @@ def block_values(
                 own[:] = 1.0
                 for e in range(starts[i], starts[i + 1]):
                     child = value[children[e]]
-                    for r in range(count):
-                        own[r] *= child[r]
+                    if flagging:
+                        for r in range(count):
+                            both = own[r] * child[r]
+                            own[r] = both
+                            least[r] = both if both < least[r] else least[r]
+                    else:
+                        for r in range(count):
+                            own[r] *= child[r]
+            if flagging and kinds[i] == SUM:
+                for r in range(count):
+                    least[r] = own[r] if own[r] < least[r] else least[r]
+        for r in range(count):
+            roots[begin + r] = value[root, r]
+            low[begin + r] = least[r] < FLOOR
         for k in range(len(values)):
             for r in range(count):
                 values[k, begin + r] = value[wanted[k], r]
@@ -91,6 +115,36 @@ def block_values(
                 flows[k, begin + r] = flow[wanted[k], r]
 
 
+@kernel
+def root_upper_bounds(
+    first, last, rows, codes, columns, ratios, sources, inner_nodes, weights, root, found
+):
+    """Write an upper bound of the root's value to found[i], for the i-th of these rows.
+
+    Numbers below `FLOOR` are replaced by it, unless they are true zeros: see `upper_bounds`.
+    """
+    kinds, starts, children, slots = inner_nodes
+    leaves = len(columns)
+    value = np.empty(leaves + len(kinds))
+    for number in range(first, last):
+        row = rows[number]
+        for n in range(leaves):
+            value[n] = ratios[sources[n] + codes[columns[n], row]]
+        for i in range(len(kinds)):
+            is_sum = kinds[i] == SUM
+            own = 0.0 if is_sum else 1.0
+            for e in range(starts[i], starts[i + 1]):
+                child = value[children[e]]
+                if is_sum:
+                    weight = weights[slots[e]]
+                    if weight > 0.0 and child > 0.0:
+                        own += max(weight * child, FLOOR)
+                else:
+                    own = max(own * child, FLOOR) if own > 0.0 and child > 0.0 else 0.0
+            value[leaves + i] = own
+        found[number] = value[root]
+
+
 def node_values(
     index: ProgramIndex,
     parameters: Parameters,
@@ -111,10 +165,27 @@ def node_values(
     work = partial(_piece_values, encoded, parameters, nodes, sizes, alike, team)
     pieces = list(encoded.pieces(np.arange(table.rows)))
     if len(pieces) == 1:
-        return work(pieces[0])
-    values, flows = (np.empty((size, table.rows)) for size in sizes)
-    for piece in pieces:
-        values[:, piece.rows], flows[:, piece.rows] = work(piece)
+        values, flows, doubtful = work(pieces[0])
+    else:
+        values, flows = (np.empty((size, table.rows)) for size in sizes)
+        doubtful = np.zeros(table.rows, dtype=np.bool_)
+        for piece in pieces:
+            values[:, piece.rows], flows[:, piece.rows], doubtful[piece.rows] = work(piece)
+    left = np.flatnonzero(doubtful)
+    if len(left):
+        from spnc.backends.numpy import NumpyEngine  # rarely needed
+
+        own, through = NumpyEngine(index.program, EXACT_CHUNK_MB).ratios_and_flows(
+            parameters,
+            table.take(left),
+            nodes,
+            encoded.log_reference_cells(left),
+            with_flows=with_flows,
+        )
+        if with_values:
+            values[:, left] = own
+        if with_flows:
+            flows[:, left] = through
     return values, flows
 
 
@@ -126,30 +197,75 @@ def _piece_values(
     alike: dict[tuple[int, ...], list[int]],
     team: ThreadTeam,
     piece: Piece,
-) -> tuple[Floats, Floats]:
-    """Return the ratios and flows of the rows in a piece."""
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return the ratios and flows of the rows in a piece, and which rows are in doubt."""
     index, leaves = encoded.index, piece.leaves
     largest = _largest(leaves, parameters)
     ratios = leaves.ratios(parameters, largest)
-    ratios[leaves.finite :][ratios[leaves.finite :] < 2.0 * LEAST_RATIO] = 0.0  # lost, not wrong
+    numeric = ratios[leaves.finite :]
+    lost = np.flatnonzero((numeric > 0.0) & (numeric < 2.0 * LEAST_RATIO))
+    numeric[lost] = 0.0
+    highest = np.ones(len(index.program.columns))  # ratio of any leaf, by column; at least 1
     for _, leaf, _, entries in leaves.tables:
         columns, at = np.unique(leaf.variables, return_inverse=True)
         reference = np.stack([encoded.probabilities[c] for c in columns.tolist()])
         own = ratios[entries].reshape(len(leaf), -1)
         own /= reference[at]
+        np.maximum.at(highest, leaf.variables, own.max(axis=1))
+    # What is lost at one place is less than LEAST_RATIO times one leaf value of each other column.
+    places = index.program.edges + index.program.nodes
+    log_lost = np.log(2.0 * LEAST_RATIO) + np.log(places) + np.log(highest).sum()
+    least_root = np.exp(min(log_lost - np.log(NEGLIGIBLE), 0.0))
+    flagging = bool(least_root > RARE_ROOT)
     weights, rows = encoded.weights[piece.rows], len(piece.rows)
     values, flows = (np.empty((size, rows)) for size in sizes)
+    roots, low = np.empty(rows), np.zeros(rows, dtype=np.bool_)
 
     def work(_: int, first: int, last: int) -> None:
         block_values(
             first, last, piece.codes, index.leaf_columns, ratios, leaves.starts,
-            index.inner_nodes, parameters.weights, weights, len(flows) > 0, index.program.root, nodes,
-            values, flows,
+            index.inner_nodes, parameters.weights, weights, len(flows) > 0, flagging,
+            index.program.root, nodes, values, flows, roots, low,
         )  # fmt: skip
 
     team.run(even_bounds(rows, team.threads), work)
+    doubtful = low if flagging else ~(roots > least_root)
+    doubtful |= ~(roots < np.inf)
+    left = np.flatnonzero(doubtful)
+    if len(left):
+        numeric[lost] = 2.0 * LEAST_RATIO  # an upper bound
+        doubtful[left] = _differ(encoded, parameters, piece, ratios, roots, left, team)
     _rescale(values, encoded, piece, alike, largest)
-    return values, flows
+    if largest:  # the largest density of a row may be too far from that of the reference
+        doubtful |= ~np.isfinite(values).all(axis=0)
+    return values, flows, doubtful
+
+
+def _differ(
+    encoded: EncodedTable,
+    parameters: Parameters,
+    piece: Piece,
+    ratios: Floats,
+    roots: Floats,
+    rows: Ints,
+    team: ThreadTeam,
+) -> NDArray[np.bool_]:
+    """Return for some rows of a piece whether the root differs from its upper bound."""
+    index, above = encoded.index, np.empty(len(rows))
+
+    def work(_: int, first: int, last: int) -> None:
+        root_upper_bounds(
+            first, last, rows, piece.codes, index.leaf_columns, ratios, piece.leaves.starts,
+            index.inner_nodes, parameters.weights, index.program.root, above,
+        )  # fmt: skip
+
+    team.run(even_bounds(len(rows), team.threads), work)
+    own = roots[rows]
+    with np.errstate(invalid="ignore"):
+        exact = (own > FLOOR) & (own < np.inf) & (above - own <= CLOSE * own)
+    impossible = (above == 0.0) & (own == 0.0)
+    found: NDArray[np.bool_] = ~(exact | impossible)
+    return found
 
 
 def _same_scope(index: ProgramIndex, nodes: Ints) -> dict[tuple[int, ...], list[int]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
@@ -33,28 +35,53 @@ def _compiled(function: F, fastmath: set[str]) -> F:
     except RuntimeError:  # no folder for the cache can be written to
         compiled = njit(nogil=True, fastmath=fastmath, error_model="numpy")(function)
     else:
-        _tolerate_unreadable_index(compiled)
+        _guard_cache(compiled)
     return cast("F", compiled)
 
 
-def _tolerate_unreadable_index(compiled: Any) -> None:
-    """Compile anew if the cache was written by a version of spnc with other argument types.
+def _guard_cache(compiled: Any) -> None:
+    """Compile anew if the files of the cache are damaged, or of another version of spnc.
 
-    Numba reads the types in a cache's index before it checks whether the index is out of date, and
-    fails if a type has been moved or renamed since.
+    Numba trusts them: a file that was cut short is an exception, a changed byte of machine code a
+    wrong result. So each one ends with a checksum. An intact index, too, may not be readable:
+    numba reads the argument types in it before it checks whether it is out of date, and fails if
+    a type has been moved or renamed since.
     """
-    cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if cache_file is None:  # these names are private to numba, and may change
+    file: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    private = ("_load_index", "_load_data", "_dump", "_index_path", "_data_path")
+    if not all(hasattr(file, name) for name in private):  # numba may change what is private to it
         return
-    load_index = cache_file._load_index
+    load_index, load_data, dump = file._load_index, file._load_data, file._dump
 
-    def load_index_or_none() -> Any:
+    def load_intact_index() -> Any:
         try:
-            return load_index()
+            return load_index() if _is_sealed(file._index_path) else {}
         except (AttributeError, ImportError):
             return {}
 
-    cache_file._load_index = load_index_or_none
+    def load_intact_data(name: str) -> Any:
+        path = file._data_path(name)
+        if not _is_sealed(path):
+            raise OSError(f"{path} is damaged")  # which numba takes as absent
+        return load_data(name)
+
+    file._load_index, file._load_data = load_intact_index, load_intact_data
+    file._dump = lambda data: _sealed(dump(data))
+
+
+def _sealed(content: bytes) -> bytes:
+    """Return the content with its checksum and length behind it, where pickle does not look."""
+    return content + sha256(content).digest() + len(content).to_bytes(8, "little")
+
+
+def _is_sealed(path: str) -> bool:
+    """Whether a file exists and ends with content that `_sealed` has written."""
+    try:
+        found = Path(path).read_bytes()
+    except FileNotFoundError:
+        return False
+    content, digest, length = found[:-40], found[-40:-8], int.from_bytes(found[-8:], "little")
+    return 0 < length <= len(content) and sha256(content[-length:]).digest() == digest
 
 
 def inlined(function: F) -> F:

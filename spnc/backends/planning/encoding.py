@@ -107,6 +107,11 @@ class EncodedTable:
             total += logs[self.codes[column]]
         return total
 
+    def log_reference_cells(self, rows: Ints | slice = slice(None)) -> Floats:
+        """Return the log density of the cells of some rows in the reference, `[column, row]`."""
+        tables = self.log_reference_tables
+        return np.stack([logs[self.codes[column, rows]] for column, logs in tables.items()])
+
     def log_bounds(self, ratios: Floats) -> tuple[Ints, Floats]:
         """Return the log of the largest leaf value of every column and code, at least 0.
 

@@ -40,6 +40,7 @@ def add(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the file in the chosen notation."""
     import json
+    from dataclasses import replace
 
     from spnc.api import read_thing
     from spnc.cli.output import complain
@@ -59,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     to = arguments.to or own
     text = None
     if isinstance(thing, Recipe):
+        if thing.lock is not None:  # the digest is of the file as it was
+            thing = replace(thing, lock=replace(thing.lock, spec=None))
         if to != "json":
             text = (write_yaml if to == "yaml" else write_dsl)(thing, full=arguments.full)
     elif not isinstance(thing, Model) and to != "yaml":

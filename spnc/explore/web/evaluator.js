@@ -70,7 +70,13 @@ class Evaluator {
       }
       values[leafCount + k] = found;
     }
-    this.logProbability = values[root];
+    // Weights add up to one only up to rounding; if every leaf is certain, so is the whole.
+    this.logProbability = this.isCertain() ? 0 : values[root];
+  }
+
+  isCertain() {
+    for (let leaf = 0; leaf < this.circuit.leafCount; leaf++) if (this.values[leaf] !== 0) return false;
+    return true;
   }
 
   downward() {

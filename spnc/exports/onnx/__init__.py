@@ -39,6 +39,8 @@ def write_onnx(graph: Graph, name: str, sink: Sink) -> bytes | None:
     made = Expressions()
     cells = _codes(program.columns, made.input(INPUT, len(program.columns)))
     found = node_values(made, program, parameters, cells)
+    # Weights add up to one only up to rounding; a row without known cells has probability one.
+    found = (cells.isnan().where(0.0, 1.0).max(0).reshaped(-1) == 0.0).where(0.0, found)
     columns = [{"name": c.name, **plain_type(c)} for c in program.columns]
     about = {"spnc.name": name, "spnc.columns": json.dumps(columns)}
     return made.file(found, OUTPUT, about)

@@ -14,6 +14,7 @@ from spnc.runs.folder import RunFolder
 from spnc.runs.history import History, read_history
 from spnc.runs.metrics import Metrics
 from spnc.runs.preparation import Purpose, prepare
+from spnc.runs.results import report_changed_files
 from spnc.spec.read import read_recipe
 from spnc.spec.recipe import Recipe
 
@@ -40,7 +41,7 @@ def read_run(
     with_data: bool = True,
     allow_plugins: bool = False,
 ) -> Run | None:
-    """Return the run in a folder, or None after reporting why there is none (E603).
+    """Return the run in a folder, or None after reporting why there is none (E603, E606).
 
     Data that cannot be read is a warning (W601). Data that has changed since the run is an error
     (E405), because everything that the page said about it would be wrong.
@@ -50,10 +51,12 @@ def read_run(
     if not _is_finished(folder, sink):
         return None
     metrics = metrics_of(folder, sink)
+    if metrics is None or report_changed_files(folder.metrics, folder.results, sink):
+        return None
     history = read_history(path, sink)
     model = read_model(folder.model, sink)
     lock = read_source(folder.lock, sink)
-    if metrics is None or history is None or model is None or lock is None:
+    if history is None or model is None or lock is None:
         return None
     recipe, dataset, trouble = _data(folder, observer, with_data, allow_plugins)
     wrong = [d for d in trouble if d.code == "E405"]

@@ -11,6 +11,9 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from spnc.common.wording import visible
 
 INK, GREY, FAINT = "#222222", "#8a8a8a", "#e6e6e6"
 # Okabe and Ito's colours, which colour-blind readers can tell apart; darker ones first.
@@ -58,6 +61,12 @@ def house_style() -> Iterator[None]:
 
 def image(figure: Figure, suffix: str) -> bytes:
     """Return the content of a .png or .svg file of the figure, without date or version."""
+    # Names of columns and units come from files; an SVG also repeats them in comments.
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        shown = visible(text.get_text(), keep="\n")
+        if shown != text.get_text():
+            text.set_text(shown)
     content = io.BytesIO()
     figure.savefig(content, format=suffix.removeprefix("."), metadata=_METADATA[suffix])
     return content.getvalue()

@@ -159,6 +159,7 @@ class Receiver:
         for data in self.graph.succ[recipient].values():
             data["weight"] *= 1.0 - weight
         self.builder.connect(recipient, child, weight)
+        self._shared.mark_changed(recipient)  # which may be or be part of an earlier marginal
         self.edges += 1
         self._own(child)
         self._rows[recipient] = rows + self.node(partner).rows if rows > 0.0 else 0.0

@@ -21,7 +21,7 @@ from numba.core import event
 from spnc.backends.numba import first_use, upper_bounds
 from spnc.backends.numba.dense import dense_blocks
 from spnc.backends.numba.engine import CpuEngine
-from spnc.backends.planning.compiling import CompileCounter
+from spnc.backends.planning.compiling import CompileCounter, _sealed
 from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.kinds import SUM
 from spnc.backends.planning.program_index import ProgramIndex
@@ -252,7 +252,7 @@ def test_kernels_just_compiled_and_kernels_read_from_disk_give_the_same_bits(
     assert found[0] == found[1]
 
 
-def test_a_cache_that_names_types_of_another_version_is_written_anew(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_used_is_written_anew(tmp_path: Path) -> None:
     source = tmp_path / "twice.py"
     source.write_text(
         "from spnc.backends.planning.compiling import kernel\n\n"
@@ -271,8 +271,18 @@ def test_a_cache_that_names_types_of_another_version_is_written_anew(tmp_path: P
 
     assert run() == ["42", "0"]
     assert run() == ["42", "1"]
-    (index,) = tmp_path.rglob("*.nbi")
+    (index,), (data,) = tmp_path.rglob("*.nbi"), tmp_path.rglob("*.nbc")
     moved = b"cspnc.no_such_module\nLinks\n."  # a pickle of a type that was moved since
-    index.write_bytes(pickle.dumps(numba.__version__) + moved)
+    index.write_bytes(pickle.dumps(numba.__version__) + _sealed(moved))
     assert run() == ["42", "0"]
+    content = data.read_bytes()
+    middle = len(content) // 2
+    changed = bytes([content[middle] ^ 1])  # of machine code, perhaps
+    for file, damaged in (
+        (index, index.read_bytes()[:-1]),
+        (data, content[:middle]),
+        (data, content[:middle] + changed + content[middle + 1 :]),
+    ):
+        file.write_bytes(damaged)
+        assert run() == ["42", "0"]
     assert run() == ["42", "1"]

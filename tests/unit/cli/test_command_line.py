@@ -127,3 +127,26 @@ def test_an_old_terminal_shows_question_marks_and_no_traceback() -> None:
     assert done.returncode == 0
     assert done.stderr == b""
     assert b"??????" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    "line", [["schema"], ["check", "specs/tiny.yaml"], ["check", "none.yaml", "--json"]]
+)
+def test_a_full_device_is_not_a_bug(line: list[str]) -> None:
+    command = [sys.executable, "-m", "spnc", *line]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert done.returncode == 1
+    assert "error[E120]: cannot write to standard output: No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_not_an_error() -> None:
+    command = [sys.executable, "-m", "spnc", "schema"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 0

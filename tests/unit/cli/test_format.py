@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -205,3 +206,38 @@ def _without(text: str, parts: list[str]) -> str:
     for part in parts:
         text = text.replace(part, "")
     return text
+
+
+BASE = "model: a\ndata: builtin:asia\nforest:\n  - learner: extra-spn\n"
+
+
+@pytest.mark.parametrize("key", ["search", "prune", "lock"])
+def test_none_in_yaml_is_no_statement_in_the_language(key: str) -> None:
+    recipe = read(f"{BASE}{key}: none  # a remark\n", "yaml")
+    there = write(recipe, "dsl")
+    assert read(there, "dsl") == recipe
+    assert "# a remark" in there
+
+
+@pytest.mark.parametrize("code", [0, 7, 0x1B, 0x85, 0x2028, 0x202E, 0xFFFE])
+def test_comments_with_control_characters_can_be_read_back(code: int) -> None:
+    own = write(read(BASE, "yaml"), "dsl")
+    recipe = read(f"# one{chr(code)}two\n{own}seed 3  # three{chr(code)}four\n", "dsl")
+    there = write(recipe, "yaml")
+    assert read(there, "yaml") == recipe
+    back = write(read(there, "yaml"), "dsl")
+    assert read(back, "dsl") == recipe
+    assert write(read(back, "dsl"), "yaml") == there
+    assert "# one" in there
+    assert "four" in there
+
+
+@pytest.mark.parametrize("word", ["two\nlines", "017", "1:30", "none", 'a"b', "²"])
+def test_labels_of_any_text_come_back(word: str) -> None:
+    text = write(read(BASE, "yaml"), "dsl")
+    escaped = json.dumps(word).replace('\\"', "\\u0022")
+    labels = f"columns = (smoker = (labels = [e{escaped}, b]))"
+    recipe = read(text.replace("builtin:asia", f"builtin:asia({labels})"), "dsl")
+    assert recipe.data.columns[0].labels == (word, "b")
+    for to in SUFFIX:
+        assert read(write(recipe, to), to) == recipe

@@ -57,6 +57,7 @@ def test_random_circuits_with_shared_parts(tab: Tab, tmp_path: Path, seed: int) 
     graph = random_circuit(seed, variables=6, depth=5, extremes=seed % 2 == 0, numeric=0.4)
     program, parameters = lower(graph)
     opened(tab, tmp_path / "page.html", program, parameters)
+    assert ask(tab, {})["logProbability"] == 0.0  # not a rounding error away from it
     rng = np.random.default_rng(seed)
     for _ in range(12):
         check_answers(tab, program, parameters, random_box(program, rng))

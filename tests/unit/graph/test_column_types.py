@@ -44,7 +44,7 @@ def test_a_column_survives_json(column: Column) -> None:
         ({"kind": "categorical"}, "the number of states or the labels are missing"),
         ({"kind": "categorical", "states": 1}, "1 is not a number of states"),
         ({"kind": "categorical", "states": True}, "true is not a number of states"),
-        ({"kind": "categorical", "states": 10**12}, "is not a number of states"),
+        ({"kind": "categorical", "states": 10**12}, "states are more than 65,536"),
         ({"kind": "categorical", "labels": "ab"}, "the labels are not a list"),
         ({"kind": "binary", "states": 3}, "a binary column has 2 states, not 3"),
         ({"kind": "binary", "labels": ["a"]}, "1 label for 2 states"),
@@ -73,3 +73,17 @@ def test_a_type_that_is_wrong_is_refused_in_words(plain: dict[str, Any], problem
 def test_all_problems_are_found_at_once() -> None:
     plain = {"kind": "real", "states": 3, "scale": {"sd": 0, "wide": 1}, "unit": 1}
     assert len(column_of("x", plain)[1]) == 4
+
+
+def test_half_characters_are_refused_in_names_labels_and_units() -> None:
+    labels = {"kind": "categorical", "labels": ["a", "b\udfff"]}
+    assert column_of("x\ud800", labels) == (
+        None,
+        [
+            "the name holds U+D800, which is half of a character",
+            "a label holds U+DFFF, which is half of a character",
+        ],
+    )
+    _, problems = column_of("x", {"kind": "real", "unit": "\ud83d"})
+    assert problems == ["the unit holds U+D83D, which is half of a character"]
+    assert column_of("\U0001f600", {"kind": "real"})[0] is not None

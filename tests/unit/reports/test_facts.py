@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from spnc.cli import main
 from spnc.common.observer import Observer
+from spnc.common.sealed import sealed_json
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset, Table
 from spnc.data.debd import fetch
@@ -313,7 +313,7 @@ def test_how_to_go_on_is_what_a_shell_understands(run: Path) -> None:
         f"continue with `spnc train '{moved}/recipe.lock.yaml' --out '{moved}' --resume`"
     )
     words = ["--auto", "a table.csv", "--budget", "1min"]
-    (moved / "search.json").write_text(json.dumps({"command": words}))
+    (moved / "search.json").write_bytes(sealed_json({"command": words}))
     sink = Sink()
     assert read_run(moved, sink, Observer()) is None
     assert sink.diagnostics[0].help == (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from spnc.runs.folder import RunFolder
 from spnc.search import journal as search_folder
 from spnc.search.trials import Trials
 from tests.choosing import choose, made_again
+from tests.sealing import json_resealed
 
 
 class Killed(BaseException):
@@ -71,6 +73,24 @@ def test_killed_at_any_point_it_goes_on_and_chooses_the_best_of_all_tries(
     assert seen > 4
 
 
+def test_the_time_between_the_last_word_and_a_kill_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A try may learn its structure for long without writing: signs of life tell."""
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
+        with pytest.raises(Killed):
+            choose(run, 12.0, 0.05)
+    json_resealed(run / "search.json", seconds=4.0, plan=None)
+    kept = json.loads((run / "search.json").read_text())
+    in_use = run / "in-use.json"
+    in_use.write_text(json.dumps({"since": "2026-01-01T00:00:00+00:00"}))
+    os.utime(in_use, (kept["written"] + 7.9, kept["written"] + 7.9))
+    found = choose(run, 12.0, 0.05, resuming=True)
+    assert len(found.tries) == len(kept["tries"])  # 11.9 of 12 s are spent: no time for one more
+
+
 def test_the_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = tmp_path / "run"
     with monkeypatch.context() as patch:
@@ -79,9 +99,7 @@ def test_the_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.Monke
             choose(run, 12.0, 0.05)
     kept = json.loads((run / "search.json").read_text())
     assert 0.0 < kept["seconds"] < 12.0
-    kept["seconds"] = 11.9
-    kept["plan"] = None
-    (run / "search.json").write_text(json.dumps(kept))
+    json_resealed(run / "search.json", seconds=11.9, plan=None)
     found = choose(run, 12.0, 0.05, resuming=True)
     assert len(found.tries) == len(kept["tries"])  # no time for one more
 
@@ -133,8 +151,9 @@ def test_what_was_kept_and_then_damaged_is_reported(
         (run / "search.json").write_text(kept.replace(old, new))
         with pytest.raises(spnc.InputError, match="E403"):
             choose(run, 12.0, 0.05, resuming=True)
-    for name, value in (("plan", "xyz"), ("plan", 5), ("best", None)):
-        (run / "search.json").write_text(json.dumps({**json.loads(kept), name: value}))
+    for name, value in (("plan", "xyz"), ("plan", 5), ("best", None), ("tries", [[[]]])):
+        (run / "search.json").write_text(kept)
+        json_resealed(run / "search.json", **{name: value})
         with pytest.raises(spnc.InputError, match="E403"):
             choose(run, 12.0, 0.05, resuming=True)
 
@@ -156,7 +175,7 @@ def test_killed_between_a_better_recipe_and_its_being_kept_it_says_what_it_chose
             choose(run, 12.0, 0.05)
     kept = json.loads((run / "search.json").read_text())
     assert len(kept["tries"]) == 1
-    (run / "search.json").write_text(json.dumps({**kept, "seconds": 11.99, "plan": None}))
+    json_resealed(run / "search.json", seconds=11.99, plan=None)
     half = run / ".best-2.spnc.abcdefgh"
     half.write_bytes(b"half a model")
     assert len(choose(run, 12.0, 0.05, resuming=True).tries) == 1

@@ -1,1 +1,1 @@
-spnc train --auto builtin:asia --out run --resume
+spnc train --auto builtin:asia --out shared --resume

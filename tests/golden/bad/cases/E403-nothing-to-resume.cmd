@@ -1,1 +1,1 @@
-spnc train cases/weather.yaml --out run --resume
+spnc train cases/weather.yaml --out shared --resume

@@ -50,3 +50,17 @@ def test_drawing_leaves_the_windows_of_matplotlib_alone(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)  # importing it fails
     assert curves.picture([curve([-3.0, -2.0])], ".svg")
     assert matrices.picture([two_matrices(0, 2)], ["a", "b"], "data", ".svg")
+
+
+def test_hidden_characters_in_names_are_shown_in_pictures(tmp_path: Path) -> None:
+    circuit, picture = tmp_path / "c.json", tmp_path / "density.svg"
+    circuit.write_text(
+        '{"graph": {"variables": {"a\\u202eb": {"kind": "real", "unit": "k\\u202eg"}}}, "nodes": '
+        '[{"id": 1, "kind": "leaf", "variable": "a\\u202eb", "distribution": "gaussian", '
+        '"p": [0, 1]}], "edges": []}'
+    )
+    assert main(["compile", str(circuit), "-o", str(tmp_path / "m.spnc")]) == 0
+    question = 'density of e"a\\u202eb"'
+    assert main(["query", str(tmp_path / "m.spnc"), question, "--plot", str(picture)]) == 0
+    assert "\u202e" not in picture.read_text("utf-8")
+    assert "U+202E" in picture.read_text("utf-8")

@@ -1,0 +1,1 @@
+spnc report shared/changed-run
