@@ -111,10 +111,18 @@ def _rows(history: tuple[Record, ...]) -> list[list[Any]]:
 
 def _history(rows: Any, iteration: Any) -> tuple[tuple[Record, ...], int]:
     """Return a history and the number of an iteration in it."""
-    history = tuple(Record(*row) for row in rows)
+    width = len(fields(Record))
+    if not all(isinstance(row, list) and len(row) == width for row in rows):
+        raise ValueError("its history is not made of records")
     numbers = [iteration, *(v for row in rows for v in row)]
-    if not all(v is None or isinstance(v, int | float) for v in numbers):
+    if not all(v is None or type(v) in (int, float) for v in numbers):
         raise ValueError("its history is not made of numbers")
-    if not 0 <= iteration < len(history):
+    history = tuple(Record(*row) for row in rows)
+    for number, r in enumerate(history):
+        known = (r.train, r.train_impossible, r.objective, r.seconds)
+        judged = (r.valid is None) == (r.valid_impossible is None)
+        if r.iteration != number or None in known or not judged:
+            raise ValueError("its history is not that of a training")
+    if not isinstance(iteration, int) or not 0 <= iteration < len(history):
         raise ValueError("its best iteration is not in its history")
-    return history, int(iteration)
+    return history, iteration

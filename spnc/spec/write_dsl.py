@@ -44,8 +44,6 @@ class _Dsl:
         self.lines.append(text)
 
     def statement(self, item: Item) -> None:
-        if item.value is None:  # the default; no statement says "none"
-            return
         word = {"spnc": "spnc", "optimizer": "optimize"}.get(item.key, item.key)
         last = _last_line(item)
         if item.key == "forest":

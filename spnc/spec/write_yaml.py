@@ -12,9 +12,6 @@ from spnc.spec.numbers import is_short_whole, short_exponent
 from spnc.spec.outline import Group, Item, Values, recipe_outline
 from spnc.spec.recipe import Recipe
 
-# Control characters, and line ends other than a newline, after which a comment would not go on.
-_NOT_IN_COMMENTS = re.compile(f"{yaml.reader.Reader.NON_PRINTABLE.pattern}|[\x85\u2028\u2029]")
-
 
 def write_yaml(recipe: Recipe, *, full: bool = False) -> str:
     """The recipe in YAML: what was given or, if `full`, everything with its default."""
@@ -28,14 +25,14 @@ class _Yaml:
 
     def text(self, group: Group) -> str:
         self.mapping(group, "", "")
-        self.lines += map(_comment, self.comments.rest())
+        self.lines += self.comments.rest()
         return "\n".join([*self.lines, ""])
 
     def add(self, text: str, line: int, indent: str) -> None:
         if line:
-            self.lines += [f"{indent}{_comment(c)}" for c in self.comments.before(line)]
+            self.lines += [f"{indent}{c}" for c in self.comments.before(line)]
         beside = self.comments.beside(line)
-        self.lines.append(f"{text}  {_comment(beside)}" if beside else text)
+        self.lines.append(f"{text}  {beside}" if beside else text)
 
     def mapping(self, group: Group, first: str, indent: str) -> None:
         """The lines of a mapping; `first` stands before its first key, `indent` before others."""
@@ -65,11 +62,6 @@ class _Yaml:
                 text = value if bare and isinstance(value, str) else _yaml_value(value)
                 self.add(f"{lead}{_yaml_value(item.key)}: {text}", item.line, margin)
             lead = indent
-
-
-def _comment(text: str) -> str:
-    """A comment of either notation; what YAML does not allow in one is written as `<U+0007>`."""
-    return _NOT_IN_COMMENTS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def _yaml_value(value: Any) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import spnc
 from spnc.api import read_thing
 from spnc.diagnostics import Sink
 from spnc.model import Model, to_bytes
-from spnc.program.model_file import FORMAT, sealed
+from spnc.program.model_file import FORMAT
 from tests.fuzz.harness import GOLDEN, LONGEST, Harness, Input, stop
 from tests.fuzz.rewriting import check_total
-from tests.fuzz.tensor_files import Tensors, mutated_tensors
+from tests.fuzz.tensor_files import mutated_tensors
 
 
 class ModelFiles(Harness):
@@ -34,7 +32,7 @@ class ModelFiles(Harness):
 
     def mutated(self, given: Input, random: Random) -> bytes:
         """Return a model with another description or other arrays, mostly with its checksum."""
-        return mutated_tensors(given.content, FORMAT, random, resealed)
+        return mutated_tensors(given.content, FORMAT, random)
 
     def read(self, path: Path) -> None:
         """Read a model, as `spnc check` does, compute with it and save it."""
@@ -48,12 +46,3 @@ class ModelFiles(Harness):
         model.save(path)
         again = spnc.load(path)
         assert to_bytes(again) == path.read_bytes(), "saved again, it has other bytes"
-
-
-def resealed(about: Any, tensors: Tensors) -> bytes:
-    """Return a file with this description and these arrays; one with a dict has a checksum."""
-    from safetensors.numpy import save
-
-    if isinstance(about, dict):
-        return sealed({k: v for k, v in about.items() if k != "sha256"}, tensors)
-    return save(tensors, metadata={FORMAT: json.dumps(about)})
