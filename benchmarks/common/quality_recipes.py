@@ -57,6 +57,9 @@ RECIPES = {
         _NONE,
         {"weights": 0.5, "leaves": 0.1},
     ),
+    "8 hclt-64 alone": QualityRecipe(
+        ({"learner": "hclt", "count": 8, "states": 64, "fit": 100},), _NONE
+    ),
     "trees": QualityRecipe(
         (
             {

@@ -68,11 +68,8 @@ def test_a_signal_at_any_moment_ends_a_training_cleanly(
         assert not left or "continue with: spnc" in shown
 
 
-def test_a_second_signal_ends_at_once() -> None:
-    script = "import time, signal, os; from spnc.common.signals import listen, tidying; listen()\n"
-    script += "with tidying():\n"
-    script += "  try: os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)\n"
-    script += "  except KeyboardInterrupt: os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)\n"
+def output(script: str) -> tuple[int, str, str]:
+    """Return what a script in a process of its own ends with and prints."""
     done = subprocess.run(
         [sys.executable, "-c", script],
         check=False,
@@ -81,7 +78,15 @@ def test_a_second_signal_ends_at_once() -> None:
         text=True,
         timeout=30,
     )
-    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_second_signal_ends_at_once() -> None:
+    script = "import time, signal, os; from spnc.common.signals import listen, tidying; listen()\n"
+    script += "with tidying():\n"
+    script += "  try: os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)\n"
+    script += "  except KeyboardInterrupt: os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)\n"
+    assert output(script) == (130, "", "interrupted\n")
 
 
 def test_what_nohup_ignores_stays_ignored() -> None:
@@ -89,15 +94,7 @@ def test_what_nohup_ignores_stays_ignored() -> None:
     script += "from spnc.common.signals import listen, tidying; listen()\n"
     script += "with tidying(): os.kill(os.getpid(), signal.SIGHUP)\n"
     script += "print('alive')"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        check=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        timeout=30,
-    )
-    assert done.stdout == "alive\n"
+    assert output(script) == (0, "alive\n", "")
 
 
 def test_in_a_program_that_imports_spnc_handlers_are_put_back() -> None:
