@@ -378,7 +378,7 @@ def test_the_whole_has_probability_one_and_rows_are_possible(backend: str, name:
     assert np.isfinite(drawn).all()
     assert (model.log_likelihood(drawn) > -np.inf).all()
     if len(model.columns) > 1_000:
-        return  # filling so many cells takes seconds
+        return  # filling 5,000 cells takes seconds
     filled = model.impute(nothing)
     row = np.array([[filled[c.name][0] for c in model.columns]], dtype=float)
     if name != "gaussians":  # the mean of a mixture may lie between its parts

@@ -41,6 +41,16 @@ def killing(at: int, *, before: bool) -> Callable[[Path, Path], Path]:
     return deadly
 
 
+def killed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a run of 12 s that was killed after its ninth write."""
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
+        with pytest.raises(Killed):
+            choose(run, 12.0, 0.05)
+    return run
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_killed_at_any_point_it_goes_on_and_chooses_the_best_of_all_tries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bool
@@ -77,11 +87,7 @@ def test_the_time_between_the_last_word_and_a_kill_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A try may learn its structure for long without writing: signs of life tell."""
-    run = tmp_path / "run"
-    with monkeypatch.context() as patch:
-        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
-        with pytest.raises(Killed):
-            choose(run, 12.0, 0.05)
+    run = killed_run(tmp_path, monkeypatch)
     json_resealed(run / "search.json", seconds=4.0, plan=None)
     kept = json.loads((run / "search.json").read_text())
     in_use = run / "in-use.json"
@@ -92,11 +98,7 @@ def test_the_time_between_the_last_word_and_a_kill_counts(
 
 
 def test_the_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = tmp_path / "run"
-    with monkeypatch.context() as patch:
-        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
-        with pytest.raises(Killed):
-            choose(run, 12.0, 0.05)
+    run = killed_run(tmp_path, monkeypatch)
     kept = json.loads((run / "search.json").read_text())
     assert 0.0 < kept["seconds"] < 12.0
     json_resealed(run / "search.json", seconds=11.9, plan=None)
@@ -141,11 +143,7 @@ def test_another_table_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.M
 def test_what_was_kept_and_then_damaged_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = tmp_path / "run"
-    with monkeypatch.context() as patch:
-        patch.setattr(pathlib.Path, "replace", killing(9, before=False))
-        with pytest.raises(Killed):
-            choose(run, 12.0, 0.05)
+    run = killed_run(tmp_path, monkeypatch)
     kept = (run / "search.json").read_text()
     for old, new in (("learner", "lerner"), ('"family"', '"famly"'), ("axis", "axes"), ("{", "[")):
         (run / "search.json").write_text(kept.replace(old, new))
