@@ -29,7 +29,7 @@ from benchmarks.common.steps import Steps
 from benchmarks.common.trainings import RESULTS, Record, chosen
 from spnc.common.atomic import write_text
 from spnc.diagnostics import Sink
-from spnc.search.auto.budget import read_budget
+from spnc.spec.limits import read_budget
 
 MADE: dict[str, tuple[str, str, Callable[[Path], None]]] = {
     "columns": ("1,500 columns", "columns.npy", write_many_columns),

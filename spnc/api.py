@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,30 +14,37 @@ from typing import TYPE_CHECKING, Any
 from networkx import DiGraph
 
 from spnc import checks
+from spnc.common.budget import Budget
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Observer
 from spnc.common.progress_display import displayed
+from spnc.compilation import circuit_model, compile_recipe
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
 from spnc.data.frames import raw_from_python
 from spnc.data.sources import FROM_PYTHON
 from spnc.diagnostics import Diagnostic, InputError, Sink, counted, in_reading_order, read_source
 from spnc.exports.spflow.reading import read_spflow
+from spnc.finished import read_finished
 from spnc.graph.files import read_circuit
 from spnc.graph.interchange import from_networkx as read_networkx
 from spnc.graph.interchange import from_node_link
 from spnc.graph.nodes import Graph
 from spnc.model import Model, read_model
-from spnc.pipeline import Trained, circuit_model, compile_recipe
+from spnc.pipeline import Trained
 from spnc.pipeline import train as train_recipe
-from spnc.runs.folder import RunFolder, open_run
+from spnc.runs.folder import RunFolder
+from spnc.runs.kept_data import DataReader
+from spnc.runs.log_file import logged
+from spnc.runs.opening import open_run
 from spnc.runs.preparation import Purpose, prepare
-from spnc.search.auto.budget import DEFAULT, Budget, read_budget
+from spnc.runs.watch import Watch, watched
 from spnc.search.auto.loop import auto, comment
-from spnc.search.auto.start import read_start
+from spnc.search.auto.start import DEFAULT_BUDGET, Start, read_data, read_start
 from spnc.search.grid import search
 from spnc.search.journal import SearchFolder
 from spnc.spec.files import kind_of
+from spnc.spec.limits import Limits, read_budget
 from spnc.spec.override import refuse
 from spnc.spec.read import read_recipe, recipe_from, spec_source, with_table
 from spnc.spec.recipe import Recipe
@@ -124,6 +132,9 @@ def train(
     overwrite: bool = False,
     progress: Observer | bool = False,
     allow_plugins: bool = False,
+    budget: str | float | None = None,
+    log: str | Path | None = None,
+    began: float | None = None,
 ) -> Trained:
     """Train a spec; return the model with its history, scores and metrics. Raises `InputError`.
 
@@ -135,24 +146,70 @@ def train(
 
     `settings` are overrides such as `"optimizer.max_iterations=50"`. With `out`, the run is written
     to that folder as `spnc train` writes it (True: `runs/NAME`); Ctrl-C then saves a checkpoint and
-    raises `Interrupted`, and `resume=True` continues from it. `overwrite` replaces an earlier run.
-    `progress` shows a progress display (True), or reports to an `Observer`. `allow_plugins` permits
-    importing the Python files that the spec names under `plugins`.
+    raises `Interrupted`, and `resume=True` continues from it; a run that is finished is read from
+    its folder. `overwrite` replaces an earlier run. `progress` shows a progress display (True), or
+    reports to an `Observer`. `allow_plugins` permits importing the Python files that the spec names
+    under `plugins`.
+
+    `budget` is a time limit, seconds or a text such as `"2h"`, in place of that of the spec: when
+    it is used up, the best so far is kept. It is counted from `began` (on `time.monotonic`; None:
+    now). What happens is appended to the file `log`, a line of JSON each.
     """
-    sink = Sink()
+    began, sink = time.monotonic() if began is None else began, Sink()
     given = as_settings(settings)
+    seconds = read_budget(_budget_text(budget), sink) if budget is not None else None
     recipe = sink.require(_recipe(spec, sink, given, data, allow_plugins=allow_plugins))
+    if seconds is not None:
+        recipe = replace(recipe, limits=replace(recipe.limits or Limits(), time=seconds))
+    limit = Budget(math.inf if (most := _time_limit(recipe)) is None else most, began=began)
     run = _open_run(recipe, out, sink, resume=resume, overwrite=overwrite)
-    with displayed(progress) as observer, _held(run):
-        if recipe.space is None:
-            trained = train_recipe(recipe, sink, observer, run)
+    with _observed(progress, log, recipe.limits, limit, sink, run) as watch:
+        found = read_finished(run, limit, sink, partial(_recipe_and_data, recipe, watch))
+        if found is not None:
+            trained = found
+        elif recipe.space is None:
+            trained = train_recipe(recipe, sink, watch, run, limit)
         elif run is None:
-            trained = search(recipe, sink, observer)
+            trained = search(recipe, sink, watch, budget=limit)
         else:
             journal = SearchFolder(run, [str(run.lock)])
             with journal.saving_on_interruption():
-                trained = search(recipe, sink, observer, journal)
+                trained = search(recipe, sink, watch, journal, limit)
+        watch.finished(trained.metrics)
     return _finished(trained, sink, run)
+
+
+def _recipe_and_data(
+    recipe: Recipe, observer: Observer, sink: Sink, read: DataReader
+) -> tuple[Recipe, Dataset]:
+    return recipe, sink.require(prepare(recipe, sink, observer, read=read))
+
+
+def _time_limit(recipe: Recipe) -> float | None:
+    return recipe.limits.time if recipe.limits is not None else None
+
+
+def _budget_text(budget: str | float) -> str:
+    return budget if isinstance(budget, str) else f"{budget:f}"
+
+
+@contextmanager
+def _observed(
+    progress: Observer | bool,
+    log: str | Path | None,
+    limits: Limits | None,
+    budget: Budget,
+    sink: Sink,
+    run: RunFolder | None,
+) -> Iterator[Watch]:
+    """Hold the run folder and the limits; yield who observes, for the display and the log."""
+    with (
+        logged(log, sink, budget.start) as lines,
+        displayed(progress) as display,
+        _held(run, budget),
+        watched(display, lines, limits, budget, sink) as watch,
+    ):
+        yield watch
 
 
 def _recipe(
@@ -180,13 +237,14 @@ def _recipe(
 
 def train_auto(
     table: Any,
-    budget: str | float = DEFAULT,
+    budget: str | float = DEFAULT_BUDGET,
     settings: Sequence[str] | str = (),
     *,
     out: str | Path | bool = False,
     resume: bool = False,
     overwrite: bool = False,
     progress: Observer | bool = False,
+    log: str | Path | None = None,
     began: float | None = None,
 ) -> Trained:
     """Return the best model of a table that was found within a time budget. Raises `InputError`.
@@ -198,7 +256,7 @@ def train_auto(
     those of `train`.
     """
     began, sink = time.monotonic() if began is None else began, Sink()
-    budget_text = budget if isinstance(budget, str) else f"{budget:f}"
+    budget_text = _budget_text(budget)
     given = as_settings(settings)
     seconds = read_budget(budget_text, sink)
     named = isinstance(table, str | Path)
@@ -209,16 +267,28 @@ def train_auto(
         start = replace(start, recipe=with_table(start.recipe, rows))
     limit = Budget(sink.require(seconds), began=began)
     run = _open_run(start.recipe, out, sink, resume=resume, overwrite=overwrite)
-    with displayed(progress) as observer, _held(run):
-        if run is None:
-            trained = auto(start, limit, sink, observer)
+    limits, start = start.recipe.limits, replace(start, recipe=replace(start.recipe, limits=None))
+    with _observed(progress, log, limits, limit, sink, run) as watch:
+        found = read_finished(run, limit, sink, partial(_start_and_data, start, watch))
+        if found is not None:
+            trained = found
+        elif run is None:
+            trained = auto(start, limit, sink, watch, limits=limits)
         else:
             words = ["--auto", name, "--budget", budget_text]
             words += [word for setting in given for word in ("--set", setting)]
-            journal = SearchFolder(run, words, limit.used, partial(comment, start))
+            journal = SearchFolder(run, words, partial(comment, start))
             with journal.saving_on_interruption():
-                trained = auto(start, limit, sink, observer, journal)
+                trained = auto(start, limit, sink, watch, journal, limits)
+        watch.finished(trained.metrics)
     return _finished(trained, sink, run)
+
+
+def _start_and_data(
+    start: Start, observer: Observer, sink: Sink, read: DataReader
+) -> tuple[Recipe, Dataset]:
+    start, dataset = read_data(start, sink, observer, read)
+    return start.recipe, dataset
 
 
 def _open_run(
@@ -233,9 +303,9 @@ def _open_run(
     return open_run(recipe, path, sink, resume=resume, overwrite=overwrite)
 
 
-def _held(run: RunFolder | None) -> AbstractContextManager[None]:
+def _held(run: RunFolder | None, budget: Budget) -> AbstractContextManager[None]:
     """Return a context in which no other training uses the run folder, if there is one."""
-    return run.held() if run is not None else nullcontext()
+    return run.held(budget) if run is not None else nullcontext()
 
 
 def _finished(trained: Trained, sink: Sink, run: RunFolder | None) -> Trained:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import difflib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -126,6 +126,17 @@ class Diagnostic:
             "help": self.help,
         }
 
+    @staticmethod
+    def from_json(plain: Mapping[str, Any]) -> Diagnostic:
+        """Return what `as_json` wrote; a place is named, without the text that stands there."""
+        where = plain.get("file")
+        if "line" in plain:
+            where = f"{where}:{plain['line']}:{plain['column']}"
+        severity: Severity = "warning" if plain["severity"] == "warning" else "error"
+        notes = tuple(map(str, plain["notes"]))
+        code, message = str(plain["code"]), str(plain["message"])
+        return Diagnostic(code, message, severity, None, notes, plain["help"], where)
+
 
 class InputError(Exception):
     """The input is wrong. `diagnostics` holds all that was found; the text renders them."""
@@ -168,6 +179,11 @@ class Sink:
         self.diagnostics.append(
             Diagnostic(code, message, "warning", span, tuple(notes), help, where)
         )
+
+    def add(self, found: Diagnostic | None) -> None:
+        """Report a problem that was found elsewhere, if there is one."""
+        if found is not None:
+            self.diagnostics.append(found)
 
     @property
     def failed(self) -> bool:
@@ -217,19 +233,30 @@ def read_source(path: Path, sink: Sink, span: Span | None = None) -> Source | No
 
 
 @contextmanager
-def writing(path: str | Path) -> Iterator[None]:
-    """Report a failure to write to `path` as wrong input (E120), not as a bug."""
+def writing(
+    path: str | Path, sink: Sink | None = None, help: Callable[[], str | None] = lambda: None
+) -> Iterator[None]:
+    """Report a failure to write to `path` as wrong input (E120), not as a bug.
+
+    If `path` is a folder, the file in it is named, where that is known. What is in `sink` is
+    reported as well, and `help()` says what to do.
+    """
+    sink = Sink() if sink is None else sink
     try:
+        if "\0" in str(path):
+            raise OSError("a name cannot have a NUL character")
         yield
     except BrokenPipeError:  # the reader has gone, which is not a mistake
         raise
     except OSError as error:
-        sink = Sink()
+        named = str(error.filename)
+        where = named if Path(path) in Path(named).parents else str(path)
         reason = error.strerror or str(error)
-        for parent in Path(path).parents:
-            if parent.exists() and not parent.is_dir():
-                reason = f"`{parent}` is not a folder"
-        sink.error("E120", f"cannot write `{path}`: {reason}", where=str(path))
+        with suppress(OSError):
+            for parent in Path(where).parents:
+                if parent.exists() and not parent.is_dir():
+                    reason = f"`{parent}` is not a folder"
+        sink.error("E120", f"cannot write `{where}`: {reason}", where=where, help=help())
         sink.stop()
 
 

@@ -1,68 +1,41 @@
-"""The stages in order, on one page. This is the only place that knows which follows which.
+"""The stages of a training in order. This is the only place that knows which follows which.
 
-    spec -> Recipe -> prepare -> learn_forest -> link_and_lower -> fit -> evaluate -> Trained
+    spec -> Recipe -> compile_recipe -> fit -> evaluate -> Trained
 
-Every stage reports what it finds into one sink; `sink.stop()` after it ends the run if any of
-that is an error. A search calls the stages from `learn_forest` on for each of its tries.
+`spnc.compilation` has the stages from data to program. Every stage reports what it finds into one
+sink; `sink.stop()` after it ends the run if any of that is an error.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
-from spnc import checks, passes
-from spnc.backends import Backend
 from spnc.backends.auto import passed_over
+from spnc.common.budget import Budget
 from spnc.common.deadline import NEVER, Deadline
-from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Observer, Stage
-from spnc.common.rng import random_stream
 from spnc.common.views import trained_html, trained_text
-from spnc.data.dataset import Dataset, Table
+from spnc.compilation import KEEP_NOTHING, Compiled, Keeping, compile_recipe, model_of, timed
+from spnc.data.dataset import Dataset
 from spnc.diagnostics import Diagnostic, Sink
-from spnc.forest.grow import add_top_sum, grow
-from spnc.forest.pretraining import pretrain
-from spnc.graph.forest import Forest
-from spnc.graph.nodes import Graph
 from spnc.model import Model
-from spnc.program.lower import lower
-from spnc.program.program import Parameters, Program
 from spnc.program.score import Score
-from spnc.registry.usage import plugin_record, used_plugins
-from spnc.residuals import LinkingTask
+from spnc.runs.ended_early import ended_early
 from spnc.runs.fit_metrics import ObjectiveMetrics, OptimizerMetrics, PruneMetrics
 from spnc.runs.folder import RunFolder
-from spnc.runs.lock import recipe_text, versions
+from spnc.runs.limit_metrics import LimitMetrics
+from spnc.runs.lock import lock_text
 from spnc.runs.metrics import Metrics, SplitMetrics
 from spnc.runs.outcome import Outcome
-from spnc.runs.preparation import Purpose, prepare
+from spnc.runs.preparation import Purpose
+from spnc.runs.watch import expect_training
 from spnc.spec.recipe import Recipe
-from spnc.spec.search_section import one_recipe_only
-from spnc.training import OUT_OF_TIME, Enough, FitResult, State
+from spnc.training import Enough, FitResult, State
 from spnc.training.fit import ProgramFitter
 from spnc.training.objectives.joint import Joint
-
-Dump = Callable[[str, Graph], None]  # called with a stage's name and the graph it left
-
-
-@dataclass(frozen=True, eq=False)
-class Compiled:
-    """A recipe turned into a program that is ready for training."""
-
-    recipe: Recipe
-    dataset: Dataset
-    program: Program
-    parameters: Parameters
-    seconds: Mapping[str, float] = field(default_factory=dict)
-
-    def model(self) -> Model:
-        """Return the model before training."""
-        return _model(self, self.parameters, self.recipe.backend)
+from spnc.training.time_limit import Ended, TimeLimit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +44,8 @@ class Trained:
 
     `recipe` makes the same model: where training was ended early, it says after how many
     iterations. After a search it is the chosen one, and `tries` has all of them. `diagnostics`
-    are the warnings; `run` is the folder that the results were written to, if there is one.
+    are the warnings; `run` is the folder that the results were written to, if there is one. If it
+    was asked to resume a run that is finished, it is read from the folder, and `was_finished`.
     """
 
     recipe: Recipe
@@ -84,6 +58,8 @@ class Trained:
     run: Path | None = None
     # With `objective: conditional`, the scores of the target given the other cells, by split.
     conditional: Mapping[str, Score] = field(default_factory=dict)
+    ended: Ended | None = None  # the fit that was ended early, by a time limit or by `--auto`
+    was_finished: bool = False  # whether nothing was trained, since the run was finished already
 
     def __repr__(self) -> str:
         averages = {name: split.avg_ll for name, split in self.metrics.splits.items()}
@@ -99,132 +75,63 @@ class Trained:
 
 
 def train(
-    recipe: Recipe, sink: Sink, observer: Observer | None = None, run: RunFolder | None = None
+    recipe: Recipe,
+    sink: Sink,
+    observer: Observer | None = None,
+    run: RunFolder | None = None,
+    budget: Budget | None = None,
 ) -> Trained:
-    """Train a recipe without `search`: all stages, and the files of the run if it has a folder."""
-    observer = observer or Observer()
+    """Train a recipe without `search`: all stages, and the files of the run if it has a folder.
+
+    Raises `OutOfTimeError` if the budget is used up before there are parameters to keep.
+    """
+    observer, budget = observer or Observer(), budget or Budget()
     if run is None:
-        compiled = compile_recipe(recipe, sink, observer, purpose=Purpose.TRAIN)
-        return _fit_and_evaluate(compiled, sink, observer)
+        compiled = _compiled(recipe, sink, observer, budget.deadline())
+        return _fit_and_evaluate(compiled, sink, observer, budget)
     with run.saving_on_interruption():
-        compiled = compile_recipe(recipe, sink, observer, purpose=Purpose.TRAIN)
+        # With a checkpoint, there are parameters to keep, however late it is.
+        deadline = budget.deadline() if not run.has_checkpoint else NEVER
+        compiled = _compiled(recipe, sink, observer, deadline, run)
         state = run.begin(recipe, compiled.dataset, compiled.program, compiled.parameters)
-        trained = _fit_and_evaluate(compiled, sink, observer, state, run.keep)
-        run.finish(trained.model, trained.metrics, trained.fitted.history)
+        trained = _fit_and_evaluate(compiled, sink, observer, budget, state, run.keep)
+        locked = {}
+        if trained.ended is not None:
+            program = trained.model.program
+            locked[run.lock] = lock_text(trained.recipe, compiled.dataset, run.path, program)
+        run.finish(trained.model, trained.metrics, trained.fitted.history, locked)
     return trained
+
+
+def _compiled(
+    recipe: Recipe,
+    sink: Sink,
+    observer: Observer,
+    deadline: Deadline,
+    keeping: Keeping = KEEP_NOTHING,
+) -> Compiled:
+    """Compile a recipe for training, which has to fit into the memory that it may take."""
+    compiled = compile_recipe(
+        recipe, sink, observer, purpose=Purpose.TRAIN, deadline=deadline, keeping=keeping
+    )
+    expect_training(recipe.limits, compiled.parameters, compiled.dataset)
+    return compiled
 
 
 def _fit_and_evaluate(
     compiled: Compiled,
     sink: Sink,
     observer: Observer,
+    budget: Budget,
     resume: State | None = None,
     keep: Callable[[State], None] | None = None,
 ) -> Trained:
-    trained = fit(compiled, sink, observer, resume=resume, keep=keep)
+    limit = TimeLimit.of(budget, compiled.dataset)
+    trained = fit(compiled, sink, observer, resume=resume, keep=keep, limit=limit)
     trained = evaluate(trained, compiled.dataset, compiled.dataset.splits, observer)
     report_impossible_rows(trained.scores, sink)
-    return trained
-
-
-@gc_paused()
-def compile_recipe(
-    recipe: Recipe,
-    sink: Sink,
-    observer: Observer | None = None,
-    dump: Dump | None = None,
-    *,
-    purpose: Purpose = Purpose.COMPILE,
-) -> Compiled:
-    """Structure, links, checks, passes, lowering; no parameter training."""
-    observer, seconds = observer or Observer(), {"data": 0.0}
-    one_recipe_only(recipe, sink)
-    sink.stop()
-    with _timed(seconds, "data"):
-        dataset = sink.require(prepare(recipe, sink, observer, purpose))
-    forest = learn_forest(recipe, dataset, sink, observer, seconds)
-    return link_and_lower(recipe, dataset, forest, sink, observer, seconds, dump=dump)
-
-
-@gc_paused()
-def learn_forest(
-    recipe: Recipe,
-    dataset: Dataset,
-    sink: Sink,
-    observer: Observer,
-    seconds: dict[str, float],
-    deadline: Deadline = NEVER,
-) -> Forest:
-    """Learn every component. Links and the sum on top are still to come."""
-    deadline.check()
-    observer.stage(Stage.STRUCTURE)
-    with _timed(seconds, "structure"):
-        forest = grow(
-            recipe.forest,
-            dataset,
-            smoothing=recipe.smoothing,
-            seed=recipe.seed,
-            sink=sink,
-            progress=observer.progress,
-            deadline=deadline,
-            backend=recipe.backend.resolved(),
-            objective=recipe.objective,
-        )
-        sink.stop()
-    return forest
-
-
-@gc_paused()
-def link_and_lower(
-    recipe: Recipe,
-    dataset: Dataset,
-    forest: Forest,
-    sink: Sink,
-    observer: Observer,
-    seconds: dict[str, float],
-    *,
-    deadline: Deadline = NEVER,
-    dump: Dump | None = None,
-) -> Compiled:
-    """Draw residual links, put the sum on top, check, optimise and lower. Changes the forest."""
-    deadline.check()
-    observer.stage(Stage.LINKS)
-    with _timed(seconds, "residual"):
-        rng = random_stream(recipe.seed, "residual")
-        rows, backend = dataset.distinct["train"], recipe.backend.resolved()
-        fit_some = partial(pretrain, forest, rows, recipe.smoothing, backend)
-        task = LinkingTask(
-            forest, dataset, rng, sink, observer.progress, backend, fit_some, deadline
-        )
-        forest = recipe.residual.link(task)
-        sink.stop()
-
-    deadline.check()
-    observer.stage(Stage.LOWERING)
-    with _timed(seconds, "compile"):
-        graph = add_top_sum(forest)
-        if dump is not None:
-            dump("forest", graph)
-        checks.check(graph, sink)
-        sink.stop()
-        program, parameters = lower_graph(graph, dump, keep=False)
-    return Compiled(recipe, dataset, program, parameters, seconds)
-
-
-@gc_paused()
-def lower_graph(
-    graph: Graph, dump: Dump | None = None, *, keep: bool = True
-) -> tuple[Program, Parameters]:
-    """Run the passes over a checked graph and lower it; `keep` leaves the graph as it was."""
-    return lower(passes.run(graph, passes.BEFORE_TRAINING, dump, keep=keep))
-
-
-def circuit_model(graph: Graph, dump: Dump | None = None, *, optimise: bool = True) -> Model:
-    """Return the model of a checked circuit that no recipe made; node by node if not `optimise`."""
-    program, parameters = lower_graph(graph, dump) if optimise else lower(graph)
-    used = used_plugins([], [table.distribution for table in program.leaves])
-    name = str(graph.graph.get("name", "circuit"))
-    return Model(name, program, parameters, plugin_record(used))
+    limits = LimitMetrics.of(compiled.recipe.limits, budget, trained.ended and trained.ended.fit)
+    return replace(trained, metrics=replace(trained.metrics, limits=limits))
 
 
 def fit(
@@ -236,11 +143,12 @@ def fit(
     keep: Callable[[State], None] | None = None,
     enough: Enough | None = None,
     deadline: Deadline = NEVER,
+    limit: TimeLimit | None = None,
 ) -> Trained:
     """Fit the parameters and finish the model; its scores are those that training knows.
 
     `keep` is called after every iteration. `enough` is called with the history before every
-    iteration, and ends training there if it returns True.
+    iteration, and ends training there if it returns True; so does `limit`, in any of the fits.
     """
     observer = observer or Observer()
     recipe, distinct = compiled.recipe, compiled.dataset.distinct
@@ -249,12 +157,12 @@ def fit(
 
     deadline.check()
     observer.stage(Stage.PREPARING)
-    with _timed(seconds, "prepare"):
-        backend.prepare(compiled.program, observer.progress)
+    with timed(seconds, "prepare"):
+        sink.add(backend.prepare(compiled.program, observer.progress))
 
     deadline.check()
     observer.stage(Stage.TRAINING)
-    with _timed(seconds, "train"):
+    with timed(seconds, "train"):
         fitter = ProgramFitter(
             recipe.optimizer,
             recipe.objective if not recipe.refines_components else Joint(),
@@ -267,14 +175,14 @@ def fit(
             observer,
             keep,
             enough if recipe.optimizer.cut(0) is not None else None,
+            limit,
         )
         found = sink.require(fitter.fit(compiled.program, compiled.parameters, resume))
         fitted = found.fitted
-        if fitted.stopped == OUT_OF_TIME:
-            cut = recipe.optimizer.cut(fitted.history[-1].iteration)
-            recipe = replace(recipe, optimizer=sink.require(cut))
+        if found.ended is not None:
+            recipe = sink.require(ended_early(recipe, found.ended))
         compiled = replace(compiled, recipe=recipe, program=found.program)
-        model = _model(compiled, fitted.parameters, backend).finished()
+        model = model_of(compiled, fitted.parameters, backend).finished()
 
     objective, refined = None, found.refined
     name, target = recipe.objective.plugin_name, tuple(getattr(recipe.objective, "target", ()))
@@ -294,8 +202,9 @@ def fit(
         objective=objective,
     )
     # An objective scores the rows that it can use, which need not be all of them.
-    known = _known_scores(fitted, distinct) if refined is None else {}
-    return Trained(recipe, model, fitted, known, metrics)
+    known = fitted.known_scores(distinct) if refined is None else {}
+    recipe = replace(recipe, limits=None)  # which are no part of what was trained
+    return Trained(recipe, model, fitted, known, metrics, ended=found.ended)
 
 
 def evaluate(
@@ -307,7 +216,7 @@ def evaluate(
     conditional = dict(trained.conditional)
     (observer or Observer()).stage(Stage.EVALUATING)
     spent: dict[str, float] = {}
-    with _timed(spent, "evaluate"):
+    with timed(spent, "evaluate"):
         for name in names:
             if name not in scores:
                 batch = model.engine.load(dataset.distinct[name], once=True)
@@ -346,39 +255,3 @@ def report_impossible_rows(scores: Mapping[str, Score], sink: Sink) -> None:
             ],
             help="a `smoothing` above 0 leaves nothing impossible",
         )
-
-
-def _known_scores(fitted: FitResult, tables: Mapping[str, Table]) -> dict[str, Score]:
-    """Return the scores that training has computed of the parameters that were kept."""
-    kept = fitted.history[fitted.kept_iteration]
-    seen = {
-        "train": (kept.train, kept.train_impossible),
-        "valid": (kept.valid, kept.valid_impossible),
-    }
-    found = {}
-    for name, (average, impossible) in seen.items():
-        if average is not None and impossible is not None:
-            possible = float(tables[name].weights.sum()) - impossible
-            found[name] = Score(average * possible if possible > 0.0 else 0.0, possible, impossible)
-    return found
-
-
-def _model(compiled: Compiled, parameters: Parameters, backend: Backend) -> Model:
-    rules = compiled.dataset.rules.as_json()
-    provenance = {
-        "recipe": recipe_text(compiled.recipe),
-        "data": compiled.dataset.digest,
-        "versions": versions(),
-        **({"table": rules} if rules else {}),
-        **plugin_record(
-            used_plugins([compiled.recipe], [t.distribution for t in compiled.program.leaves])
-        ),
-    }
-    return Model(compiled.recipe.model, compiled.program, parameters, provenance, backend)
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
-    began = time.perf_counter()
-    yield
-    seconds[name] = time.perf_counter() - began

@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 
 import spnc
+from spnc.common.budget import Budget
 from spnc.common.observer import Observer
 from spnc.diagnostics import Sink
 from spnc.pipeline import Trained
 from spnc.runs.folder import RunFolder
-from spnc.search.auto.budget import Budget
 from spnc.search.auto.loop import auto, comment
 from spnc.search.auto.start import read_start
 from spnc.search.journal import SearchFolder
@@ -46,8 +46,8 @@ def choose(
     if folder is None:
         return auto(start, limit, sink)
     run = RunFolder(folder, sink, resuming)
-    journal = SearchFolder(run, [], limit.used, partial(comment, start))
-    with run.held():
+    journal = SearchFolder(run, [], partial(comment, start))
+    with run.held(limit):
         return auto(start, limit, sink, observer, journal)
 
 

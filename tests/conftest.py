@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import pytest
 from hypothesis import settings
 
+from spnc.common import progress_display
+
 # A busy machine is not a failure; in CI the examples are the same every time.
 settings.register_profile("spnc", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("spnc")
+
+# What commands print must not depend on how fast the machine is.
+progress_display.LINE_SECONDS = math.inf
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

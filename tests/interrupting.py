@@ -1,7 +1,9 @@
-"""Trainings that are interrupted as Ctrl-C would, at a chosen moment."""
+"""Trainings that are interrupted as Ctrl-C would, or killed at a write, at a chosen moment."""
 
 from __future__ import annotations
 
+import pathlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,3 +35,24 @@ def interrupted(
     with pytest.raises(spnc.Interrupted) as caught:
         spnc.train(spec, settings, out=out, progress=InterruptsAt(at), **more)
     return str(caught.value)
+
+
+class Killed(BaseException):
+    """As if the process were gone."""
+
+
+def killing(at: int, *, before: bool) -> Callable[[Path, Path], Path]:
+    """A `Path.replace`, by which every file gets to its place, that dies at its n-th call."""
+    calls = [0]
+    replace = pathlib.Path.replace
+
+    def deadly(self: Path, target: Path) -> Path:
+        calls[0] += 1
+        if before and calls[0] == at:
+            raise Killed
+        done = replace(self, target)
+        if calls[0] == at:
+            raise Killed
+        return done
+
+    return deadly

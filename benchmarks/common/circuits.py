@@ -16,6 +16,7 @@ from benchmarks.common.flat_circuit import Flat, flattened
 from benchmarks.common.linking import link
 from spnc import checks
 from spnc.common.rng import random_stream
+from spnc.compilation import lower_graph
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset, Table
 from spnc.data.load import is_available, load
@@ -26,7 +27,6 @@ from spnc.graph.forest import Forest
 from spnc.graph.nodes import Graph
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.leaves.smoothing import Smoothing
-from spnc.pipeline import lower_graph
 from spnc.program.program import Parameters, Program
 from spnc.spec.recipe import Component
 

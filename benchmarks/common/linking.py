@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from spnc.common.column_sets import ColumnSet
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Leaf, Product, Sum, below, children_first
 from spnc.graph.scopes import scopes
@@ -27,7 +28,7 @@ def link(forest: Forest, edges: int, rng: np.random.Generator, largest: int = 20
     """
     graph = forest.builder.graph
     node = dict(graph.nodes(data="node"))
-    scope: dict[Any, int] = scopes(graph, children_first(graph))
+    scope: dict[Any, ColumnSet] = scopes(graph, children_first(graph))
     members = [list(below(graph, root)) for root in forest.roots]
     inner = [[n for n in own if not isinstance(node[n], Leaf)] for own in members]
     sums = [(i, n) for i, own in enumerate(inner[:-1]) for n in own if isinstance(node[n], Sum)]
@@ -66,18 +67,19 @@ def _add_child(builder: Builder, parent: int, child: int) -> None:
 class _Cutter:
     """Marginalise nodes to a scope, and keep the results for later links."""
 
-    def __init__(self, builder: Builder, scope: dict[Any, int]) -> None:
+    def __init__(self, builder: Builder, scope: dict[Any, ColumnSet]) -> None:
         self.builder = builder
         self.scope = scope
         self.edges = 0  # copied so far
-        self._made: dict[tuple[Any, int], Any] = {}
+        self._made: dict[tuple[Any, ColumnSet], Any] = {}
 
-    def cost(self, n: Any, wanted: int) -> int:
+    def cost(self, n: Any, wanted: ColumnSet) -> int:
         """Return the number of edges that `cut` would copy at most."""
         seen, queue, total = {n}, [n], 0
         graph = self.builder.graph
         for at in queue:
-            if self.scope[at] & ~wanted == 0 or (at, self.scope[at] & wanted) in self._made:
+            kept = self.scope[at] & wanted
+            if kept == self.scope[at] or (at, kept) in self._made:
                 continue
             for child in graph.succ[at]:
                 if self.scope[child] & wanted:
@@ -87,7 +89,7 @@ class _Cutter:
                         queue.append(child)
         return total
 
-    def cut(self, n: Any, wanted: int) -> Any:
+    def cut(self, n: Any, wanted: ColumnSet) -> Any:
         """Return a node with the distribution of `n`, marginalised to the columns of `wanted`."""
         kept = self.scope[n] & wanted
         if kept == self.scope[n]:
@@ -96,7 +98,7 @@ class _Cutter:
             self._made[n, kept] = self._copy(n, kept)
         return self._made[n, kept]
 
-    def _copy(self, n: Any, kept: int) -> Any:
+    def _copy(self, n: Any, kept: ColumnSet) -> Any:
         builder = self.builder
         payload = builder.graph.nodes[n]["node"]
         # A list, since cutting adds nodes to the graph.

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from spnc.common.atomic import write_bytes
+from spnc.compilation import compile_recipe
 from spnc.data.pairs import mutual_information, pair_counts
 from spnc.diagnostics import Sink
-from spnc.pipeline import compile_recipe, fit
+from spnc.pipeline import fit
 from spnc.reports.plots.mutual_information import Comparison, picture
 from spnc.spec.read import read_recipe
 

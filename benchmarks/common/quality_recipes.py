@@ -49,6 +49,14 @@ class QualityRecipe:
         return {**own, "target": [target]} if self.target else own
 
 
+_TREES: Options = {
+    "learner": "decision-tree",
+    "count": 40,
+    "features": 1.0,
+    "prior": 0.1,
+    "input_prior": 0.3,
+}
+
 RECIPES = {
     "hclt-24": QualityRecipe(({"learner": "hclt", "count": 3, "states": 24},)),
     "hclt-64": QualityRecipe(({"learner": "hclt", "count": 3, "states": 64},)),
@@ -60,17 +68,10 @@ RECIPES = {
     "8 hclt-64 alone": QualityRecipe(
         ({"learner": "hclt", "count": 8, "states": 64, "fit": 100},), _NONE
     ),
-    "trees": QualityRecipe(
-        (
-            {
-                "learner": "decision-tree",
-                "count": 40,
-                "features": 1.0,
-                "prior": 0.1,
-                "input_prior": 0.3,
-            },
-        ),
-        _NONE,
+    "trees": QualityRecipe((_TREES,), _NONE),
+    "kernels": QualityRecipe(({"learner": "kernel-density"},), _NONE),
+    "kernels and trees": QualityRecipe(
+        ({"learner": "kernel-density", "weight": 20.0}, {**_TREES, "count": 10}), _NONE
     ),
     "target trees": QualityRecipe(
         ({"learner": "decision-tree", "count": 200},), _NONE, target=True, fills=False

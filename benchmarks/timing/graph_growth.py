@@ -13,9 +13,9 @@ from benchmarks.timing.curves import Curve, Point, apart
 from spnc import checks
 from spnc.common.gc_pause import gc_paused
 from spnc.common.rng import random_stream
+from spnc.compilation import lower_graph
 from spnc.diagnostics import Sink
 from spnc.forest.grow import add_top_sum
-from spnc.pipeline import lower_graph
 
 SIZES = (20_000, 50_000, 150_000, 1_000_000)  # the first two with --quick
 # Rows and columns that ExtraSPN learns from, the smallest slice that it splits, and the number of

@@ -83,8 +83,11 @@ class Backend(Protocol):
         """
         ...
 
-    def prepare(self, program: Program, progress: Progress) -> None:
-        """Make what is made once per machine, such as compiled code, and report progress."""
+    def prepare(self, program: Program, progress: Progress) -> Diagnostic | None:
+        """Make what is made once per machine, such as compiled code, and report progress.
+
+        Return a warning if it cannot be kept, or None.
+        """
         ...
 
     def open(self, program: Program) -> Engine:

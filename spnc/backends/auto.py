@@ -43,9 +43,9 @@ class Auto(Options):
                 passed_over = trouble
         raise RuntimeError("no backend can run")  # the NumPy backend always can
 
-    def prepare(self, program: Program, progress: Progress) -> None:
+    def prepare(self, program: Program, progress: Progress) -> Diagnostic | None:
         """Prepare the chosen backend."""
-        self.resolved().prepare(program, progress)
+        return self.resolved().prepare(program, progress)
 
     def open(self, program: Program) -> Engine:
         """Return an engine of the chosen backend."""

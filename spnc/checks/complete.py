@@ -7,6 +7,7 @@ from collections.abc import Hashable
 
 from spnc.checks.rules import is_complete
 from spnc.checks.view import View
+from spnc.common.column_sets import ColumnSet
 from spnc.diagnostics import listed
 from spnc.graph.nodes import Sum
 
@@ -21,11 +22,11 @@ def check(view: View) -> None:
         whole = scope[n]
         if is_complete([scope[c] for c in children]):
             continue
-        groups: dict[int, list[Hashable]] = defaultdict(list)
+        groups: dict[ColumnSet, list[Hashable]] = defaultdict(list)
         for c in children:
             groups[scope[c]].append(c)
         notes = [
-            f"{listed(view.titles(group), 4)}: lacks {listed(view.names(whole & ~s))}"
+            f"{listed(view.titles(group), 4)}: lacks {listed(view.names(whole ^ s))}"
             if s != whole
             else f"{listed(view.titles(group), 4)}: has all of {listed(view.names(whole))}"
             for s, group in groups.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spnc.checks.view import View
+from spnc.common.column_sets import complement
 from spnc.diagnostics import counted, listed
 
 
@@ -15,7 +16,7 @@ def check(view: View) -> None:
         root = view.tops[0]
     if root in view.unknown:
         return
-    missing = ((1 << len(view.columns)) - 1) & ~view.scopes[root]
+    missing = complement(view.scopes[root], len(view.columns))
     if missing:
         names = view.names(missing)
         view.error(

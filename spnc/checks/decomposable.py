@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spnc.checks.rules import union_and_overlap
 from spnc.checks.view import View
+from spnc.common.column_sets import union_and_overlap
 from spnc.diagnostics import listed
 from spnc.graph.nodes import Product
 

@@ -28,6 +28,13 @@ from spnc.checks.rules import (
     is_complete,
     is_over_known_column,
     models_kind,
+)
+from spnc.common.column_sets import (
+    column_order,
+    complement,
+    narrow_union_and_overlap,
+    release,
+    single_sets,
     union_and_overlap,
 )
 from spnc.data.columns import Column
@@ -121,24 +128,36 @@ def _weights_add_up(graph: Graph, edges: EdgeArrays, nodes: Sequence[Node]) -> b
 def _scopes_are_valid(edges: EdgeArrays, nodes: Sequence[Any], width: int) -> bool:
     """Return whether sums are complete, products decomposable, and the root has every column."""
     starts, below = edges.children.starts.tolist(), edges.children.members.tolist()
-    scopes = [0] * len(nodes)
     bottom, *upper = edges.generations
     leaves = bottom.tolist()
-    columns = {variable: 1 << variable for variable in {nodes[n].variable for n in leaves}}
-    if len(columns) < width:
+    used = {nodes[n].variable for n in leaves}
+    if len(used) < width:
         return False
+    order = column_order(
+        width,
+        edges.order[-1:].tolist(),  # the last one is the root
+        lambda n: below[starts[n] : starts[n + 1]],
+        lambda n: nodes[n].variable if isinstance(nodes[n], Leaf) else None,
+    )
+    uses = edges.parents.counts.tolist() if order is not None else None
+    joined = narrow_union_and_overlap if order is None else union_and_overlap
+    single = single_sets(used, order)
+    scopes: list[Any] = [None] * len(nodes)
     for n in leaves:
-        scopes[n] = columns[nodes[n].variable]
+        scopes[n] = single[nodes[n].variable]
     interned: dict[int, int] = {}  # wide scopes are large ints: keep one object of each
     for n in chain.from_iterable(level.tolist() for level in upper):
-        child_scopes = [scopes[c] for c in below[starts[n] : starts[n + 1]]]
+        own = below[starts[n] : starts[n + 1]]
+        child_scopes = [scopes[c] for c in own]
         if isinstance(nodes[n], Sum):
             if not is_complete(child_scopes):
                 return False
             scopes[n] = child_scopes[0]
         else:
-            scope, overlap = union_and_overlap(child_scopes)
+            scope, overlap = joined(child_scopes)
             if overlap:
                 return False
-            scopes[n] = interned.setdefault(scope, scope)
-    return scopes[int(edges.order[-1])] == (1 << width) - 1  # the last one is the root
+            scopes[n] = scope if uses else interned.setdefault(scope, scope)
+        if uses:
+            release(scopes, own, uses)
+    return not complement(scopes[int(edges.order[-1])], width)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spnc.common.column_sets import ColumnSet
 from spnc.data.columns import Column
 from spnc.graph.nodes import Leaf, Node
 from spnc.leaves import Distribution
@@ -28,16 +29,6 @@ def models_kind(distribution: Distribution, column: Column) -> bool:
     return column.kind in distribution.kinds
 
 
-def is_complete(child_scopes: Sequence[int]) -> bool:
+def is_complete(child_scopes: Sequence[ColumnSet]) -> bool:
     """Return whether a sum over children with these scopes is complete: all are the same."""
     return child_scopes.count(child_scopes[0]) == len(child_scopes)
-
-
-def union_and_overlap(child_scopes: Sequence[int]) -> tuple[int, int]:
-    """Return the union of scopes, and what is in more than one (nothing, if decomposable)."""
-    union = overlap = 0
-    for scope in child_scopes:
-        if union & scope:
-            overlap |= union & scope
-        union |= scope
-    return union, overlap

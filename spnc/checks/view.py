@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from spnc.checks.rules import has_fitting_children, is_over_known_column
+from spnc.common.column_sets import ColumnSet
 from spnc.data.columns import Column
 from spnc.diagnostics import Sink, Span
 from spnc.graph.nodes import Graph, Leaf, Node, Sum, children_first, payloads, title
@@ -30,7 +31,7 @@ class View:
         self.order: list[Any] = children_first(graph)
 
     @cached_property
-    def scopes(self) -> dict[Hashable, int]:
+    def scopes(self) -> dict[Hashable, ColumnSet]:
         """The scopes of all nodes that are not on or above a cycle."""
         return scopes(self.graph, self.order)
 
@@ -76,7 +77,7 @@ class View:
         """Return nodes as messages call them."""
         return [self.title(n) for n in names]
 
-    def names(self, scope: int) -> list[str]:
+    def names(self, scope: ColumnSet) -> list[str]:
         """Return the names of a scope's columns."""
         return column_names(scope, self.columns)
 

@@ -99,7 +99,7 @@ def read_rows(
     from spnc.tables.source_rows import read_rows as read
 
     observer.stage("reading data")
-    model.backend.prepare(model.program, observer.progress)
+    sink.add(model.backend.prepare(model.program, observer.progress))
     found = read(
         arguments.data,
         sink,

@@ -15,8 +15,8 @@ CODE = "E322"  # of diagnostics about limits
 COLUMNS_VARIABLE = "SPNC_MAX_COLUMNS"
 STATES_VARIABLE = "SPNC_MAX_STATES"
 BYTES_VARIABLE = "SPNC_MAX_BYTES"
-# Scopes are bit sets: one for each of this many columns takes 270 MB together.
-MOST_COLUMNS = 1 << 16
+MOST_COLUMNS = 1 << 16  # of a table, each of which is judged and summarised
+MOST_DECLARED = 1 << 20  # of a circuit or a model: a leaf for each takes about 1.5 GB as a graph
 # Without labels, the number of states is a mere claim, and questions take an array of that size
 # for every leaf. Labels are limited by the size of the file that lists them.
 MOST_STATES = 1 << 16
@@ -36,10 +36,14 @@ class LimitError(Exception):
         self.help = help
 
 
-def check_columns(number: int, what: str) -> None:
-    """Raise `LimitError` if a table, circuit or model (`what`) has too many columns."""
-    if number > most_columns():
-        message = f"the {what} has {number:,} columns; at most {most_columns():,} are read"
+def check_columns(number: int, what: str, usual: int = MOST_COLUMNS) -> None:
+    """Raise `LimitError` if a table, circuit or model (`what`) has too many columns.
+
+    `usual` is the limit that holds unless the environment says otherwise.
+    """
+    most = _given(COLUMNS_VARIABLE) or usual
+    if number > most:
+        message = f"the {what} has {number:,} columns; at most {most:,} are read"
         raise LimitError(message, raising(COLUMNS_VARIABLE, number))
 
 
@@ -59,11 +63,6 @@ def check_streamed(size: int) -> None:
     if size > most_streamed():
         message = f"more than {most_streamed():,} bytes came in, and no end"
         raise LimitError(message, raising(BYTES_VARIABLE, None))
-
-
-def most_columns() -> int:
-    """Return how many columns a table, a circuit or a model may have."""
-    return _given(COLUMNS_VARIABLE) or MOST_COLUMNS
 
 
 def most_states() -> int:

@@ -55,3 +55,50 @@ class Observer:
 
     def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
         """An iteration begins; `train` and `valid` are average log-likelihoods before it."""
+
+
+class Relay(Observer):
+    """Passes everything on to other observers; the base of those that only add something."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self._observers = observers
+
+    def stage(self, stage: Stage | str) -> None:
+        """Pass it on."""
+        for each in self._observers:
+            each.stage(stage)
+
+    def progress(self, label: str, done: int, total: int | None) -> None:
+        """Pass it on."""
+        for each in self._observers:
+            each.progress(label, done, total)
+
+    def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
+        """Pass it on."""
+        for each in self._observers:
+            each.attempt(done, total, what, best)
+
+    def spent(self, seconds: float, budget: float) -> None:
+        """Pass it on."""
+        for each in self._observers:
+            each.spent(seconds, budget)
+
+    def tried(self, number: int, what: str, valid: float, best: bool) -> None:
+        """Pass it on."""
+        for each in self._observers:
+            each.tried(number, what, valid, best)
+
+    def training(self, max_iterations: int | None) -> None:
+        """Pass it on."""
+        for each in self._observers:
+            each.training(max_iterations)
+
+    def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
+        """Pass it on."""
+        for each in self._observers:
+            each.iteration(number, train, valid, is_best)
+
+
+def title_of(stage: Stage | str) -> str:
+    """Return a stage's title, as people read it."""
+    return stage.value if isinstance(stage, Stage) else stage

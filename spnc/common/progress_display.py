@@ -1,20 +1,23 @@
-"""A live progress display on the error stream."""
+"""Progress on the error stream: a live display, or lines where that is not a terminal."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from spnc.common.observer import Observer, Stage
+from spnc.common.observer import Observer, Stage, title_of
 from spnc.common.signals import tidying
-from spnc.common.wording import clipped, visible
+from spnc.common.wording import clipped, duration, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 _BESIDE_TRIES = 60  # terminal columns that the rest of a try's line takes
+# Without a terminal, a line is printed at most this often, and short runs print none.
+LINE_SECONDS = 5.0
 _PERCENT_FROM = 10_000  # from this total on, progress is shown in percent
 
 
@@ -32,8 +35,10 @@ def displayed(progress: Observer | bool) -> Iterator[Observer]:
 
 @contextmanager
 def observing(quiet: bool) -> Iterator[Observer]:
-    """Show progress on the error stream, if that is a terminal and not `quiet`."""
-    with displayed(not quiet and sys.stderr.isatty()) as observer:
+    """Show progress on the error stream, unless `quiet`: live, or in lines without a terminal."""
+    shown = not quiet and sys.stderr is not None
+    lines = shown and not sys.stderr.isatty()
+    with displayed(_Lines() if lines else shown) as observer:
         yield observer
 
 
@@ -63,6 +68,40 @@ def _live() -> Iterator[Observer]:
         yield _LiveObserver(progress)
 
 
+class _Lines(Observer):
+    """Prints a line about progress now and then, where nothing can be drawn."""
+
+    def __init__(self) -> None:
+        self._began = self._printed_at = time.monotonic()
+        self._stage = ""
+        self._try = ""
+
+    def stage(self, stage: Stage | str) -> None:
+        """Note what is under way."""
+        self._stage = title_of(stage)
+
+    def progress(self, label: str, done: int, total: int | None) -> None:
+        """Print how far the stage is."""
+        self._print(_amount_text(label, done, total))
+
+    def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
+        """Note which try is under way."""
+        del what, best
+        self._try = f"try {done + 1:,}{f' of {total:,}' if total is not None else ''}: "
+
+    def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
+        """Print the log-likelihoods of the iteration."""
+        self._print(_scores_text(number, train, valid, is_best))
+
+    def _print(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self._printed_at >= LINE_SECONDS:
+            self._printed_at = now
+            line = f"{self._try}{self._stage}: {text} ({duration(now - self._began)})"
+            sys.stderr.write(f"{visible(line)}\n")
+            sys.stderr.flush()
+
+
 class _LiveObserver(Observer):
     """Shows the current stage, its progress, and the latest log-likelihoods."""
 
@@ -73,19 +112,16 @@ class _LiveObserver(Observer):
 
     def stage(self, stage: Stage | str) -> None:
         """Replace the line of the last stage."""
-        title = stage.value if isinstance(stage, Stage) else stage
         if self._task is not None:
             self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(_plain(title), total=None, note="", limit="")
+        self._task = self._progress.add_task(_plain(title_of(stage)), total=None, note="", limit="")
 
     def progress(self, label: str, done: int, total: int | None) -> None:
         """Update the line of the current stage."""
         if self._task is None:
             self.stage(label)
-        note = f"{label} {done:,}" + (f" of {total:,}" if total else "")
-        if total and total >= _PERCENT_FROM:
-            note = f"{label} {done / total:.0%}"
-        self._progress.update(self._task, completed=done, total=total, note=_plain(note))
+        note = _plain(_amount_text(label, done, total))
+        self._progress.update(self._task, completed=done, total=total, note=note)
 
     def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
         """Show the try on a line of its own, above that of the stage."""
@@ -120,10 +156,19 @@ class _LiveObserver(Observer):
 
     def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
         """Show the log-likelihoods of the iteration."""
-        note = f"{number}: train {train:.4f}"
-        if valid is not None:
-            note += f" valid {valid:.4f}{'*' if is_best else ' '}"
+        note = _scores_text(number, train, valid, is_best)
         self._progress.update(self._task, completed=number, note=note)
+
+
+def _amount_text(label: str, done: int, total: int | None) -> str:
+    if total and total >= _PERCENT_FROM:
+        return f"{label} {done / total:.0%}"
+    return f"{label} {done:,}" + (f" of {total:,}" if total else "")
+
+
+def _scores_text(number: int, train: float, valid: float | None, is_best: bool) -> str:
+    note = f"{number}: train {train:.4f}"
+    return note if valid is None else f"{note} valid {valid:.4f}{'*' if is_best else ' '}"
 
 
 def _plain(text: str) -> str:

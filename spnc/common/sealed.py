@@ -9,14 +9,16 @@ can compute a new checksum.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from numpy.typing import NDArray
 
 Tensors = Mapping[str, NDArray[Any]]
 _NO_DIGEST = "0" * 64
+_LONGEST_HEADER = 100_000_000  # bytes; safetensors itself accepts no longer one
 _TEXT_SEAL = b'"sha256": "'  # what stands before the checksum in a file of JSON
 _ARRAYS_SEAL = b'\\"sha256\\": \\"'  # and in a description, as the file's header quotes it
 
@@ -49,17 +51,27 @@ def read_sealed_arrays(key: str, content: bytes) -> tuple[dict[str, Any], Tensor
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    try:
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        about = json.loads(header["__metadata__"][key])
-    except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise DamagedError("it is damaged, or not of this kind") from error
-    if not isinstance(about, dict) or not _is_intact(about, content, _ARRAYS_SEAL):
+    about = read_description(key, io.BytesIO(content))
+    if not _is_intact(about, content, _ARRAYS_SEAL):
         raise DamagedError("it has changed since it was written: its checksum is wrong")
     try:
         return about, load(content)
     except (SafetensorError, ValueError, TypeError, LookupError) as error:
         raise DamagedError((str(error) or type(error).__name__).splitlines()[0]) from error
+
+
+def read_description(key: str, file: BinaryIO) -> dict[str, Any]:
+    """Return the description in an open safetensors file, unchecked. Raises `DamagedError`."""
+    try:
+        size = int.from_bytes(file.read(8), "little")
+        if size > _LONGEST_HEADER:
+            raise ValueError("its header is too long")
+        about = json.loads(json.loads(file.read(size))["__metadata__"][key])
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise DamagedError("it is damaged, or not of this kind") from error
+    if not isinstance(about, dict):
+        raise DamagedError("it is damaged, or not of this kind")
+    return about
 
 
 def read_sealed_json(content: bytes) -> dict[str, Any]:

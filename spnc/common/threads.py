@@ -32,14 +32,24 @@ def thread_count(asked: int | None) -> int:
 
 
 class ThreadTeam:
-    """A fixed number of threads, including the caller's own."""
+    """A fixed number of threads, including the caller's own.
+
+    A process that was forked begins with new ones: threads do not survive a fork, and work that is
+    given to the old ones would wait for ever.
+    """
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
 
     def run(self, bounds: Sequence[int], work: Callable[[int, int, int], None]) -> None:
         """Call work(worker, start, stop) for each pair of neighbouring bounds, in parallel."""
+        if self._process != os.getpid():
+            self._begin()
         parts = [(i, a, b) for i, (a, b) in enumerate(pairwise(bounds)) if a < b]
         others = [self._pool.submit(work, *part) for part in parts[1:]] if self._pool else []
         for part in parts[: 1 if others else None]:

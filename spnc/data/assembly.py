@@ -203,8 +203,9 @@ def _as_in_arrays(column: Column, raw: RawColumn, unseen: Unseen) -> Column:
     An array of integers holds labels that one of doubles cannot.
     """
     numbers = column.array_labels
-    if numbers is None and raw.cells.dtype.kind in "iu" and column.has_numbers:
-        return column
+    if numbers is not None and raw.cells.dtype.kind in "iu":
+        pairs = zip(column.labels or (), numbers, strict=True)
+        numbers = tuple(b if isinstance(a, str) else a for a, b in pairs)
     if numbers is None or unseen != "other":
         return replace(column, labels=numbers)
     pairs = zip(column.labels or (), numbers, strict=True)

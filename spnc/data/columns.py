@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypeGuard, get_args
 
 ColumnKind = Literal["binary", "categorical", "count", "real", "date"]
 KINDS: tuple[ColumnKind, ...] = get_args(ColumnKind)
 FINITE: tuple[ColumnKind, ...] = ("binary", "categorical")
 Label = str | int | float | bool
+_LARGE = 2.0**52  # doubles hold all whole numbers up to this one, and some more
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +62,27 @@ class Column:
     def array_labels(self) -> tuple[float, ...] | None:
         """The numbers that stand for labelled states in an array; None if these are the codes.
 
-        Labels that are numbers or truth values stand for themselves. Texts are codes if all
-        labels are texts; otherwise they are whole numbers from above the largest label on. All
-        labels are codes if a double cannot hold one of them, such as 2⁵³ + 1.
+        Labels that are numbers or truth values stand for themselves, if a double can hold them.
+        Others, texts and numbers such as 2⁵³ + 1, are whole numbers from above the largest label on
+        that is less than 2⁵². If all labels are texts, these are the codes.
         """
         labels = self.labels or ()
-        numbers = [label for label in labels if not isinstance(label, str)]
-        if not numbers or any(float(number) != number for number in numbers):
+        if not self.has_numbers:
             return None
-        free = itertools.count(math.floor(max(numbers)) + 1)
-        return tuple(next(free) if isinstance(label, str) else label for label in labels)
+        held = [label for label in labels if _is_held_by_a_double(label)]
+        small = [number for number in held if number < _LARGE]
+        free = itertools.count(math.floor(max(small, default=-1.0)) + 1)
+        return tuple(label if _is_held_by_a_double(label) else next(free) for label in labels)
 
     def __str__(self) -> str:
         return f"categorical({self.states})" if self.kind == "categorical" else self.kind
+
+
+def _is_held_by_a_double(label: Label) -> TypeGuard[float]:
+    """Whether a label is a number that a double has the exact value of."""
+    if isinstance(label, str):
+        return False
+    try:
+        return float(label) == label
+    except OverflowError:  # a whole number of more than 308 digits
+        return False

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from spnc.common.column_sets import ColumnSet
 from spnc.data.cells import exact_text, number_text
 from spnc.data.columns import Column
 from spnc.diagnostics import counted, listed
@@ -26,7 +27,7 @@ class Labels:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.columns: tuple[Column, ...] = graph.graph["columns"]
-        self._scopes: dict[Hashable, int] | None = None
+        self._scopes: dict[Hashable, ColumnSet] | None = None
 
     def of(self, name: Hashable) -> str:
         """Return the text at a node: `+`, `×`, or a leaf's column and distribution."""

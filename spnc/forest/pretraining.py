@@ -16,6 +16,7 @@ from spnc.backends import Backend
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import silent
+from spnc.common.savepoints import NOTHING_KEPT, Piece, Savepoints
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.equality import representatives
@@ -27,15 +28,28 @@ from spnc.program.lift import lift
 from spnc.program.lower import lower_with_numbers
 from spnc.program.program import Parameters
 from spnc.program.score import Score
-from spnc.training import FitTask, Objective
+from spnc.program.validity import parameter_problems
+from spnc.training import FitTask, Objective, State
 from spnc.training.m_step import m_step
+from spnc.training.stored_state import (
+    restored_parameters,
+    restored_state,
+    stored_parameters,
+    stored_state,
+)
 
 PATIENCE = 5  # iterations of EM without a better log-likelihood of the validation rows
 
 
 @gc_paused()
 def pretrain(
-    forest: Forest, train: Table, smoothing: Smoothing, backend: Backend, iterations: int
+    forest: Forest,
+    train: Table,
+    smoothing: Smoothing,
+    backend: Backend,
+    iterations: int,
+    savepoints: Savepoints = NOTHING_KEPT,
+    deadline: Deadline = NEVER,
 ) -> None:
     """Run EM on the forest without links, and change the parameters of its nodes in place.
 
@@ -45,10 +59,16 @@ def pretrain(
         return
     work = _Work(forest)
     engine = backend.open(work.program)
-    batch, parameters = engine.load(train), work.parameters
-    for _ in range(iterations):
+    batch, parameters, done = engine.load(train), work.parameters, 0
+    kept = _restored(savepoints, "warm-up", work)
+    if kept is not None and kept.iteration <= iterations:
+        parameters, done = kept.parameters, kept.iteration
+    for iteration in range(done, iterations):
+        deadline.check()
         counts = engine.expected_counts(parameters, batch)
         parameters = m_step(work.program, parameters, counts, smoothing)
+        if savepoints.is_due():
+            _Progress(iteration + 1, parameters, parameters, 0, None).save(savepoints, "warm-up")
     work.put_back(parameters)
 
 
@@ -60,6 +80,7 @@ def fit_alone(
     backend: Backend,
     iterations: int,
     deadline: Deadline = NEVER,
+    savepoints: Savepoints = NOTHING_KEPT,
 ) -> None:
     """Run EM on a forest, usually of one component, and change its nodes in place.
 
@@ -72,9 +93,12 @@ def fit_alone(
     train = engine.load(dataset.distinct["train"])
     rows = dataset.distinct.get("valid")
     valid = None if rows is None else engine.load(rows)
-    parameters = best = work.parameters
-    best_score, best_iteration = None, 0
-    for iteration in range(iterations + 1):
+    now = _restored(savepoints, "fit", work) or _Progress(
+        0, work.parameters, work.parameters, 0, None
+    )
+    parameters, best = now.parameters, now.best
+    best_iteration, best_score = now.best_iteration, now.best_score
+    for iteration in range(now.iteration, iterations + 1):
         deadline.check()
         if valid is not None and rows is not None:
             score = Score.of(engine.log_likelihood(parameters, valid), rows.weights).rank
@@ -85,7 +109,57 @@ def fit_alone(
         if iteration < iterations:
             counts = engine.expected_counts(parameters, train)
             parameters = m_step(work.program, parameters, counts, smoothing)
+        if savepoints.is_due():
+            now = _Progress(iteration + 1, parameters, best, best_iteration, best_score)
+            now.save(savepoints, "fit")
     work.put_back(parameters if valid is None else best)
+
+
+@dataclass(frozen=True, eq=False)
+class _Progress:
+    """How far EM has come on a forest."""
+
+    iteration: int  # the next
+    parameters: Parameters
+    best: Parameters
+    best_iteration: int
+    best_score: tuple[float, float] | None
+
+    def save(self, savepoints: Savepoints, name: str) -> None:
+        """Keep this, in case the run is killed."""
+        about = {
+            "iteration": self.iteration,
+            "best_iteration": self.best_iteration,
+            "best_score": self.best_score,
+        }
+        arrays = stored_parameters("", self.parameters) | stored_parameters("best.", self.best)
+        savepoints.save(name, Piece(about, arrays))
+
+
+def _restored(savepoints: Savepoints, name: str, work: _Work) -> _Progress | None:
+    """Return how far EM had come when the run was killed, if that was kept."""
+    piece = savepoints.load(name)
+    if piece is None:
+        return None
+    try:
+        about = piece.about
+        iteration, best_iteration = about["iteration"], about["best_iteration"]
+        if not 0 <= best_iteration <= iteration:
+            raise ValueError("its iterations are not those of a fit")
+        score = about["best_score"]
+        if score is not None:
+            score = (float(score[0]), float(score[1]))
+        parameters = restored_parameters("", piece.arrays, work.parameters)
+        best = restored_parameters("best.", piece.arrays, work.parameters)
+        problems = [
+            p for each in (parameters, best) for p in parameter_problems(work.program, each)
+        ]
+        if problems:
+            raise ValueError(problems[0])
+    except (LookupError, TypeError, ValueError) as error:
+        savepoints.unusable(name, str(error) or type(error).__name__)
+        return None
+    return _Progress(iteration, parameters, best, best_iteration, score)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +174,17 @@ class Refiner:
     deadline: Deadline = NEVER
 
     @gc_paused()
-    def refine(self, forest: Forest, seed: int) -> None:
+    def refine(self, forest: Forest, seed: int, savepoints: Savepoints = NOTHING_KEPT) -> None:
         """Fit the parameters of a forest; leave them if a problem was reported."""
         work = _Work(forest)
         self.backend.prepare(work.program, silent)
         distinct = self.dataset.distinct
+
+        def monitor(state: State) -> None:
+            self.deadline.check()
+            if savepoints.is_due():
+                savepoints.save("refining", stored_state(state))
+
         task = FitTask(
             self.backend.open(work.program),
             work.parameters,
@@ -113,11 +193,22 @@ class Refiner:
             self.smoothing,
             self.sink,
             seed,
-            monitor=lambda _: self.deadline.check(),
+            self._kept_state(savepoints, work),
+            monitor,
         )
         fitted = self.objective.refine(task)
         if fitted is not None:
             work.put_back(fitted.parameters)
+
+    def _kept_state(self, savepoints: Savepoints, work: _Work) -> State | None:
+        piece = savepoints.load("refining")
+        if piece is None:
+            return None
+        try:
+            return restored_state(piece, work.parameters)
+        except (LookupError, TypeError, ValueError) as error:
+            savepoints.unusable("refining", str(error) or type(error).__name__)
+            return None
 
 
 class _Work:

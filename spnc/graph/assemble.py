@@ -40,7 +40,7 @@ def assemble(draft: Draft, sink: Sink) -> Graph | None:
     seems to lead to, which are no additional roots although they have no parent.
     """
     try:
-        limits.check_columns(len(draft.variables), "circuit")
+        limits.check_columns(len(draft.variables), "circuit", limits.MOST_DECLARED)
     except limits.LimitError as error:
         # Finding a place in JSON would take much more memory than is saved here.
         sink.error(limits.CODE, str(error), where=draft.name, help=error.help)

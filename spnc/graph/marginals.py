@@ -8,6 +8,7 @@ one child left is replaced by that child. Every node is marginalised once per se
 
 from __future__ import annotations
 
+from spnc.common.column_sets import ColumnSet
 from spnc.graph.nodes import Builder, Leaf, Product
 
 
@@ -20,10 +21,12 @@ class Marginals:
     so that they are not returned again.
     """
 
-    def __init__(self, builder: Builder, scope: dict[int, int], *, share: bool = True) -> None:
+    def __init__(
+        self, builder: Builder, scope: dict[int, ColumnSet], *, share: bool = True
+    ) -> None:
         self.builder, self.scope, self.share = builder, scope, share
         self.made: set[int] = set()
-        self._known: dict[tuple[int, int], int] = {}
+        self._known: dict[tuple[int, ColumnSet], int] = {}
         self._changed: set[int] = set()  # results that are no marginals any more
 
     def mark_changed(self, n: int) -> None:
@@ -39,7 +42,7 @@ class Marginals:
             queue += above
             self._changed.update(above)
 
-    def of(self, n: int, wanted: int) -> int:
+    def of(self, n: int, wanted: ColumnSet) -> int:
         """Return the node for `n` over those of its columns that are `wanted`."""
         if not self.share:
             self._known = {}
@@ -62,13 +65,13 @@ class Marginals:
         assert found is not None
         return found
 
-    def _find(self, n: int, kept: int) -> int | None:
+    def _find(self, n: int, kept: ColumnSet) -> int | None:
         if self.share and kept == self.scope[n]:
             return n
         found = self._known.get((n, kept))
         return None if found in self._changed else found
 
-    def _make(self, n: int, kept: int, inside: list[int]) -> int:
+    def _make(self, n: int, kept: ColumnSet, inside: list[int]) -> int:
         """Make the node, after its children have been made."""
         builder = self.builder
         payload, edges = builder.graph.nodes[n]["node"], builder.graph.succ[n]
@@ -91,7 +94,7 @@ class Marginals:
         self.made.add(made)
         return made
 
-    def _known_of(self, child: int, kept: int) -> int:
+    def _known_of(self, child: int, kept: ColumnSet) -> int:
         found = self._find(child, self.scope[child] & kept)
         assert found is not None
         return found

@@ -151,6 +151,27 @@ class Builder:
         made.graph = graph
         return made
 
+    @property
+    def next_name(self) -> int:
+        """The name that the next node will get."""
+        return self._next
+
+    def insert(
+        self,
+        nodes: Iterable[Node],
+        below: dict[int, dict[int, dict[str, float]]],
+        above: dict[int, dict[int, dict[str, float]]],
+    ) -> None:
+        """Add nodes under the next names, with their children and parents in these orders.
+
+        `below` and `above` hold the same attributes of each edge.
+        """
+        for node in nodes:
+            self._add(node)
+        graph: Any = self.graph
+        graph._adj.update(below)
+        graph._pred.update(above)
+
     def like(self, node: Node, **changes: Any) -> int:
         """Add a node without children, with the payload of another but the builder's origin."""
         return self._add(replace(node, origin=self.origin, **changes))

@@ -19,7 +19,7 @@ from spnc.language.grammar import parser, span_of
 _STATEMENT = {  # how the first line of a statement begins
     "recipe": re.compile(
         r"\s*(?:spnc|model|plugins|data|forest|residual|optimize|objective|backend|smoothing|prune|"
-        r"seed|search|lock)\b(?!\s*=)"
+        r"limits|seed|search|lock)\b(?!\s*=)"
     ),
     "circuit": re.compile(r"\s*(?:(?:circuit|variables|root)\b|[A-Za-z_][\w.-]*\s*=)"),
 }
@@ -34,12 +34,13 @@ _AFTER = {  # the kinds of token that may follow a keyword
     "plugins": ("LSQB",),
     "data": ("SOURCE", "FILE", "STRING", "LPAR", "SPLIT"),
     "prune": ("LPAR", "SEARCH"),
-    **dict.fromkeys(("search", "lock"), ("LPAR",)),
+    **dict.fromkeys(("limits", "search", "lock"), ("LPAR",)),
 }
 _TOKENS = {  # kinds of token in the words of a message
     "NAME": "a name",
     "NUMBER": "a number",
     "INFINITY": "a number",
+    "AMOUNT": "a number",
     "STRING": "a quoted text",
     "ESCAPED": "a quoted text",
     "SOURCE": "a source such as builtin:digits",

@@ -9,6 +9,7 @@ import numpy as np
 
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Progress, silent
+from spnc.common.savepoints import NOTHING_KEPT, Savepoints
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
@@ -29,6 +30,7 @@ class LearningTask:
     valid: Table | None = None  # validation rows: for choosing between fits, not for fitting
     progress: Progress = silent  # for learners that take long
     deadline: Deadline = NEVER  # which learners that take long check as they go
+    savepoints: Savepoints = NOTHING_KEPT  # where those that take long keep their progress
 
 
 class Learner(Protocol):

@@ -20,7 +20,9 @@ from typing import Literal
 
 import numpy as np
 
+from spnc.common.savepoints import StepLog, UnusableError
 from spnc.data.dataset import Dataset
+from spnc.data.pairs import PairCounts
 from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
 from spnc.learners.support.chow_liu_trees import add_chow_liu_tree, slice_counts
@@ -31,6 +33,9 @@ from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.learners.support.leaf_fit import DataSlice, Indices
 from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Conflict, Options, option
+
+# What a slice is split by, as the log of splits has it.
+_NEITHER, _COLUMNS, _ROWS = range(3)
 
 
 @LEARNERS.register("learn-spn")
@@ -95,15 +100,17 @@ class LearnSpn(Options):
         everything = np.arange(len(task.columns))
         whole = DataSlice(np.arange(table.rows), everything, float(table.weights.sum()))
         stack: list[tuple[DataSlice, AttachPoint | None]] = [(whole, None)]
+        log = StepLog(task.savepoints, "splits", task.rng)
         with thread_pools().limit(limits=1):
             while stack:
-                stack += self._grow(builder, task, *stack.pop())
+                stack += self._grow(builder, task, log, *stack.pop())
         return builder.build()
 
     def _grow(
         self,
         builder: DeferredBuilder,
         task: LearningTask,
+        log: StepLog,
         part: DataSlice,
         point: AttachPoint | None,
     ) -> list[tuple[DataSlice, AttachPoint | None]]:
@@ -112,14 +119,14 @@ class LearnSpn(Options):
         if len(part.columns) == 1 or (small and self.leaves.model == "factorised"):
             builder.add_leaves(point, part)
             return []
-        pairs = slice_counts(task, part)
-        numbers = np.array([not task.columns[c].is_finite for c in part.columns.tolist()])
-        parts = groups(g_test(pairs, self.independence, numbers))
-        if len(parts) > 1:
+        task.deadline.check()
+        kind, labels, pairs = self._split(task, log, part, small)
+        if kind == _COLUMNS:
             below = builder.add_product(point, part.weight)
-            return [(DataSlice(part.rows, part.columns[p], part.weight), below) for p in parts]
-        clusters = [] if small else self._cluster(task, part)
-        if len(clusters) > 1:
+            columns = parts_by_label(part.columns, labels)
+            return [(DataSlice(part.rows, own, part.weight), below) for own in columns]
+        if kind == _ROWS:
+            clusters = parts_by_label(part.rows, labels)
             weights = [float(task.table.weights[rows].sum()) for rows in clusters]
             points = builder.add_sum(point, weights)
             return [
@@ -132,8 +139,41 @@ class LearnSpn(Options):
             builder.add_leaves(point, part)
         return []
 
-    def _cluster(self, task: LearningTask, part: DataSlice) -> list[Indices]:
-        """Return the slice's rows in one or several clusters."""
+    def _split(
+        self, task: LearningTask, log: StepLog, part: DataSlice, small: bool
+    ) -> tuple[int, Indices, PairCounts | None]:
+        """Return what a slice is split by, and the group of each of its columns or rows.
+
+        Splits are kept in the log, so that a run that was killed need not compute them again.
+        Otherwise, return the counts of pairs as well.
+        """
+        found, pairs = log.next(), None
+        if found is None:
+            pairs = slice_counts(task, part)
+            found = self._computed_split(task, part, pairs, small)
+            log.add(found)
+        kind, labels = int(found[0]), found[1:]
+        if len(labels) != (0, len(part.columns), len(part.rows))[kind]:
+            raise UnusableError("a split is not one of its slice")
+        return kind, labels, pairs
+
+    def _computed_split(
+        self, task: LearningTask, part: DataSlice, pairs: PairCounts, small: bool
+    ) -> Indices:
+        """Return a split for the log: its kind, then the groups."""
+        numbers = np.array([not task.columns[c].is_finite for c in part.columns.tolist()])
+        parts = groups(g_test(pairs, self.independence, numbers))
+        if len(parts) > 1:
+            found = np.full(1 + len(part.columns), _COLUMNS)
+            for number, places in enumerate(parts):
+                found[1 + places] = number
+            return found
+        labels = np.zeros(1, dtype=np.int64) if small else self._cluster(task, part)
+        one = labels.min() == labels.max()
+        return np.array([_NEITHER]) if one else np.concatenate([[_ROWS], labels])
+
+    def _cluster(self, task: LearningTask, part: DataSlice) -> Indices:
+        """Return the cluster of each of the slice's rows."""
         values = np.ascontiguousarray(task.table.at(part.rows[:, None], part.columns))
         weights = task.table.weights[part.rows]
         columns = [task.columns[c] for c in part.columns.tolist()]
@@ -144,4 +184,4 @@ class LearnSpn(Options):
             labels = method.labels(columns, values, weights, task.rng)
         else:
             labels = kmeans(encoded(columns, values), weights, self.clusters, task.rng)
-        return parts_by_label(part.rows, labels)
+        return labels

@@ -13,7 +13,7 @@ from spnc.program.program import Program
 def inspect_program(program: Program) -> dict[str, Any]:
     """Return facts as JSON: `model` (totals), `columns`, `layers` (leaves are 1), `scopes`."""
     layer = [1] * program.nodes
-    scope = program.scopes()
+    columns = [1] * program.nodes
     kind = ["leaves"] * program.nodes
     edges = [0] * program.nodes
     for segment in program.segments:
@@ -23,8 +23,9 @@ def inspect_program(program: Program) -> dict[str, Any]:
             kind[n] = "sums" if segment.is_sum else "products"
             layer[n] = 1 + max(layer[c] for c in own)
             edges[n] = len(own)
+            columns[n] = columns[own[0]] if segment.is_sum else sum(columns[c] for c in own)
     by_layer = _grouped(layer, kind)
-    by_size = _grouped([s.bit_count() for s in scope], kind)
+    by_size = _grouped(columns, kind)
     down: dict[int, int] = defaultdict(int)
     for n, count in enumerate(edges):
         down[layer[n]] += count

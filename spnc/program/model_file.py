@@ -53,6 +53,11 @@ class SavedModel:
 
 def file_content(model: SavedModel) -> bytes:
     """Return the content of the model's file."""
+    return sealed_arrays(FORMAT, *model_parts(model))
+
+
+def model_parts(model: SavedModel) -> tuple[dict[str, Any], Tensors]:
+    """Return the description and the arrays of a model."""
     program, parameters = model.program, model.parameters
     tensors: dict[str, NDArray[Any]] = {
         "segments": np.array(
@@ -75,7 +80,7 @@ def file_content(model: SavedModel) -> bytes:
         "layers": program.layers,
         "provenance": model.provenance,
     }
-    return sealed_arrays(FORMAT, about, tensors)
+    return about, tensors
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -188,25 +193,32 @@ def _model(
         return None
     try:
         if isinstance(about.get("columns"), list):
-            limits.check_columns(len(about["columns"]), "model")
+            limits.check_columns(len(about["columns"]), "model", limits.MOST_DECLARED)
     except limits.LimitError as error:
         sink.error(limits.CODE, str(error), where=where, help=error.help)
         return None
     if report_absent_leaves(about, where, sink):
         return None
-    try:
-        model = _from_parts(about, tensors)
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not one
-            problems = list(program_problems(model.program, model.parameters))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        problems = [f"there is no {error}" if isinstance(error, KeyError) else str(error)]
+    model, problems = checked_model(about, tensors)
     if problems:
         sink.error("E504", _MISFIT, where=where, notes=problems, help=_CHANGED)
         return None
     return model
 
 
-def _from_parts(about: dict[str, Any], tensors: Tensors) -> SavedModel:
+def checked_model(
+    about: Mapping[str, Any], tensors: Tensors
+) -> tuple[SavedModel | None, list[str]]:
+    """Return the model in these parts, and what is wrong with it; None if that is too much."""
+    try:
+        model = _from_parts(about, tensors)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not one
+            return model, list(program_problems(model.program, model.parameters))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        return None, [f"there is no {error}" if isinstance(error, KeyError) else str(error)]
+
+
+def _from_parts(about: Mapping[str, Any], tensors: Tensors) -> SavedModel:
     """Return the model in a file's parts; raises many kinds of errors if they are damaged."""
     if not (
         isinstance(about["name"], str)

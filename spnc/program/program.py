@@ -7,13 +7,17 @@ children all lie in earlier segments, so that it can be evaluated at once.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from spnc.common.arrays import Floats, Ints
+from spnc.common.column_sets import ColumnSet, column_order, is_wide, single_sets, union
 from spnc.data.columns import Column
 from spnc.leaves import Distribution
 from spnc.leaves.leaf_columns import LeafColumns
@@ -134,19 +138,45 @@ class Program:
             "parameters": self.slots - sums + leaf_parameters,
         }
 
-    def scopes(self) -> list[int]:
-        """Return the columns below every node, as column sets."""
-        columns: dict[int, int] = {}
-        known: dict[int, int] = {}  # wide scopes are large integers: keep only one object of each
-        found: list[int] = []
-        for table in self.leaves:
-            columns |= {v: 1 << v for v in set(table.variables.tolist()) - columns.keys()}
-            found += [columns[variable] for variable in table.variables.tolist()]
+    def scopes(self) -> list[ColumnSet]:
+        """Return the columns below every node of a valid program."""
+        found: list[Any] = self.leaf_scopes()
+        known: dict[Any, Any] = {}  # wide scopes are large: keep only one object of each
+        scope: Any
+        narrow = not is_wide(found[0])
         for segment in self.segments:
             children, starts = segment.children.tolist(), segment.starts.tolist()
+            if segment.is_sum:
+                found += [found[children[start]] for start in starts[:-1]]
+                continue
             for start, stop in pairwise(starts):
-                scope = 0
-                for child in children[start:stop]:
-                    scope |= found[child]
+                own = children[start:stop]
+                if narrow:
+                    scope = 0
+                    for child in own:
+                        scope |= found[child]
+                else:
+                    scope = union([found[child] for child in own])
                 found.append(known.setdefault(scope, scope))
         return found
+
+    def leaf_scopes(self) -> list[ColumnSet]:
+        """Return the columns of the leaves, as sets of which those of other nodes can be made."""
+        leaves = [v for table in self.leaves for v in table.variables.tolist()]
+        order = column_order(len(self.columns), [self.root], *self._walk(leaves))
+        single = single_sets(set(leaves), order)
+        return [single[variable] for variable in leaves]
+
+    def _walk(
+        self, leaves: Sequence[int]
+    ) -> tuple[Callable[[int], list[int]], Callable[[int], int | None]]:
+        """Return functions from a node to its children, and to its column if it is a leaf."""
+        firsts = [s.first for s in self.segments]
+
+        def below(n: int) -> list[int]:
+            segment = self.segments[bisect_right(firsts, n) - 1]
+            start, stop = segment.starts[n - segment.first : n - segment.first + 2].tolist()
+            found: list[int] = segment.children[start:stop].tolist()
+            return found
+
+        return below, lambda n: leaves[n] if n < len(leaves) else None

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from spnc.common.arrays import Ints
+from spnc.common.column_sets import complement, is_wide, release, union_and_overlap
 from spnc.data.columns import Column
 from spnc.leaves.smoothing import SUM_TOLERANCE
 from spnc.program.program import Parameters, Program
@@ -85,24 +87,35 @@ def _depth_problems(program: Program) -> Iterator[str]:
 
 def _scope_problems(program: Program) -> Iterator[str]:
     """Nodes that are not complete, not decomposable or not below the root."""
-    scope = program.scopes()
+    scope: list[Any] = program.leaf_scopes()
+    all_children = [np.zeros(0, dtype=np.int64), *(s.children for s in program.segments)]
+    parents = np.bincount(np.concatenate(all_children), minlength=program.nodes)
+    uses = parents.tolist() if is_wide(scope[0]) else None
+    if uses is not None:
+        uses[program.root] += 1  # which is looked at in the end
     for s in program.segments:
         children, starts = s.children.tolist(), s.starts.tolist()
         for n, (start, stop) in enumerate(pairwise(starts), s.first):
-            own = [scope[c] for c in children[start:stop]]
-            if s.is_sum and any(one != scope[n] for one in own):
-                yield f"sum {n} has children with different variables"
-            elif not s.is_sum and sum(map(int.bit_count, own)) > scope[n].bit_count():
-                yield f"product {n} has children that share variables"
-        parents = np.repeat(np.arange(s.first, s.last), np.diff(s.starts))
-        if len(np.unique(parents * program.nodes + s.children)) < len(s.children):
+            used = children[start:stop]
+            own = [scope[c] for c in used]
+            if s.is_sum and own.count(own[0]) == len(own):
+                scope.append(own[0])
+            else:
+                union, overlap = union_and_overlap(own)
+                scope.append(union)
+                if s.is_sum:
+                    yield f"sum {n} has children with different variables"
+                elif overlap:
+                    yield f"product {n} has children that share variables"
+            if uses is not None:
+                release(scope, used, uses)
+        above = np.repeat(np.arange(s.first, s.last), np.diff(s.starts))
+        if len(np.unique(above * program.nodes + s.children)) < len(s.children):
             yield "a node has the same child twice"
-    has_parent = np.zeros(program.nodes, dtype=bool)
-    for s in program.segments:
-        has_parent[s.children] = True
+    has_parent = parents > 0
     if has_parent[program.root] or not has_parent[np.arange(program.nodes) != program.root].all():
         yield "a node is not below the root"
-    if scope[program.root] != (1 << len(program.columns)) - 1:
+    if complement(scope[program.root], len(program.columns)):
         yield "the root does not model every column"
 
 

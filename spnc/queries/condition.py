@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.common.gc_pause import gc_paused
@@ -52,7 +53,6 @@ class _Conditioning:
     def __init__(self, posterior: Posterior) -> None:
         self.posterior, self.program = posterior, posterior.program
         self.builder = Builder(self.program.columns)
-        self.scopes = self.program.scopes()
         self.unchanged: dict[int, int] = {}
         self.children: list[tuple[list[int], list[float]]] = []
         self.leaves = _distributions(self.program, posterior.parameters)
@@ -68,13 +68,24 @@ class _Conditioning:
     def of(self, place: int) -> int:
         """Return the root of the circuit given the box at this place."""
         box, values = self.posterior.boxes[place], self.posterior.log_values[:, place]
-        mask = sum(1 << column for column in box)
+        concerned = self._concerned(box)
         made: dict[int, int] = {}
         for n in self._reached(values):
-            known = made if self.scopes[n] & mask else self.unchanged
+            known = made if concerned[n] else self.unchanged
             if n not in known:
                 known[n] = self._make(n, box, values, made)
         return made.get(self.program.root, self.unchanged.get(self.program.root, -1))
+
+    def _concerned(self, box: Box) -> NDArray[np.bool_]:
+        """Return for every node whether the box says something about its columns."""
+        said = np.zeros(len(self.program.columns), dtype=np.bool_)
+        said[list(box)] = True
+        found = np.zeros(self.program.nodes, dtype=np.bool_)
+        for table in self.program.leaves:
+            found[table.first : table.last] = said[table.variables]
+        for s in self.program.segments:
+            found[s.first : s.last] = np.logical_or.reduceat(found[s.children], s.starts[:-1])
+        return found
 
     def sum(self, weights: dict[int, float]) -> int:
         """Add a sum; a single child stands for itself."""

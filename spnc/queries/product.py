@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spnc.common.arrays import Floats
+from spnc.common.column_sets import ColumnOrder, ColumnSet
 from spnc.common.gc_pause import gc_paused
 from spnc.data.columns import Column
 from spnc.graph.nodes import (
@@ -30,7 +31,7 @@ from spnc.graph.nodes import (
     find_root,
     payloads,
 )
-from spnc.graph.scopes import scopes
+from spnc.graph.scopes import scope_order, scopes
 from spnc.leaves import Distribution
 from spnc.leaves.finite import as_finite
 from spnc.leaves.gaussian import Gaussian
@@ -98,16 +99,18 @@ class _Plan(NamedTuple):
 class _Circuit:
     """A circuit, with what multiplying asks of it."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, columns: ColumnOrder | None) -> None:
         self.nodes, self.children = payloads(graph), children(graph)
-        self.scopes = scopes(graph, children_first(graph))
+        self.scopes = scopes(graph, children_first(graph), columns)
 
 
 class _Multiplying:
     """Multiplies parts of two circuits; a part is some nodes without common columns."""
 
     def __init__(self, first: Graph, second: Graph, function: Function) -> None:
-        self.first, self.second, self.function = _Circuit(first), _Circuit(second), function
+        order = scope_order(first, children_first(first))
+        self.first, self.second = _Circuit(first, order), _Circuit(second, order)
+        self.function = function
         self.columns: Sequence[Column] = first.graph["columns"]
         self.builder = Builder(self.columns)
         self.known: dict[Pair, Scaled | None] = {}
@@ -171,7 +174,7 @@ class _Multiplying:
 
     def _groups(self, first: Part, second: Part) -> list[Pair]:
         """Return the smallest groups of nodes of both parts that have the same columns."""
-        left: list[tuple[int, list[Any], list[Any]]] = []
+        left: list[tuple[ColumnSet, list[Any], list[Any]]] = []
         sides = [(n, self.first.scopes[n], 1) for n in first]
         sides += [(n, self.second.scopes[n], 2) for n in second]
         for n, scope, side in sides:

@@ -17,7 +17,7 @@ from spnc.reports.facts.gather import gather
 from spnc.reports.facts.reading import read_run
 from spnc.reports.page.assemble import page, sections
 from spnc.reports.page.parts import Section
-from spnc.runs.folder import RunFolder
+from spnc.runs.files import RunFiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ def write_report(
     allow_plugins: bool = False,
 ) -> WrittenPage:
     """Do what `report` does; problems go to `sink`, progress to `observer`."""
-    folder = RunFolder(Path(run), sink)
+    folder = RunFiles(Path(run))
     path = folder.report if out is None else Path(out)
     check_suffix(path, sink)
     chosen = _backend_named(backend, sink)

@@ -11,6 +11,7 @@ import numpy as np
 from spnc.backends import Backend
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Progress
+from spnc.common.savepoints import NOTHING_KEPT, Savepoints
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
 from spnc.graph.forest import Forest
@@ -28,6 +29,7 @@ class LinkingTask:
     backend: Backend  # the recipe's, for judging links
     pretrain: Callable[[int], None]  # runs this many iterations of EM on the forest as it is
     deadline: Deadline = NEVER  # which strategies that take long check as they go
+    savepoints: Savepoints = NOTHING_KEPT  # where those that take long keep their progress
 
 
 class Residual(Protocol):

@@ -13,6 +13,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+import numpy as np
+
+from spnc.common.arrays import Floats
+from spnc.common.savepoints import StepLog, UnusableError
 from spnc.graph.forest import Forest
 from spnc.registry import RESIDUALS, option
 from spnc.residuals import LinkingTask
@@ -55,17 +59,21 @@ class Informed(JudgingStrategy):
         receiver = self.receiver(task)
         rows = judging_rows(task, self.judge, self.judge_rows)
         judge = LinkJudge(receiver, rows, task.backend)
+        log = StepLog(task.savepoints, "judged links")
         partners = receiver.partners
         for done, root in enumerate(partners):
             task.deadline.check()
             task.progress("linked components", done, len(partners))
-            if not self._link_to(receiver, judge, root):
+            if not self._link_to(receiver, judge, log, root):
                 receiver.report_budget(task.sink, self.span_of("max_edges"), done + 1)
                 break
         return receiver.finish()
 
-    def _link_to(self, receiver: Receiver, judge: LinkJudge, root: int) -> bool:
-        """Draw the links to one component that help. Return False if the edges run out."""
+    def _link_to(self, receiver: Receiver, judge: LinkJudge, log: StepLog, root: int) -> bool:
+        """Draw the links to one component that help. Return False if the edges run out.
+
+        The log has the weights of the links that were drawn in each batch, 0 for all others.
+        """
         most = self.ratio * len(receiver.own)
         before = len(receiver.links)
         targets = list(receiver.targets(list(receiver.visit()), self.targets))
@@ -73,26 +81,56 @@ class Informed(JudgingStrategy):
             return True
         pairs = islice(self._pairs(receiver, targets, root), self.tries)
         measured: set[int] = set()
+        is_live = True  # whether the batch before was judged, not taken from the log
         while batch := list(islice(pairs, _BATCH)):
-            if not measured.issuperset(target for target, _, _ in batch):
+            group = [] if measured.issuperset(target for target, _, _ in batch) else targets
+            if group:
                 begin = targets.index(batch[0][0])
                 group = targets[begin : begin + _BATCH]
-                judge.measure(group)
                 measured = set(group)
-            values = judge.values([child for _, _, child in batch])
-            for (target, partner, _), own in zip(batch, values, strict=True):
-                weight = receiver.initial_weight(target, partner)
-                if self.weights == "fitted":
-                    weight = judge.best_weight(target, own)
-                if not 0.0 < weight < 1.0 or judge.gain(target, own, weight) <= 0.0:
+            kept = log.next()
+            values = None
+            if kept is None:
+                if group:
+                    judge.measure(group)
+                elif not is_live:
+                    judge.take_up(log.snapshot)
+                values = judge.values([child for _, _, child in batch])
+            elif len(kept) != len(batch):
+                raise UnusableError("a batch of links is not one of these")
+            is_live = kept is None
+            weights = np.zeros(len(batch))
+            over = ended = False
+            for i, (target, partner, _) in enumerate(batch):
+                weight = 0.0 if kept is None else float(kept[i])
+                if values is not None:
+                    weight = self._judged(receiver, judge, target, partner, values[i])
+                if weight == 0.0:
                     continue
-                if receiver.edges >= self.max_edges:
-                    return False
+                if over := receiver.edges >= self.max_edges:
+                    break
                 if receiver.draw(target, partner, weight):
-                    judge.accept(target, own, weight)
-                if len(receiver.links) - before > most:
-                    return True
+                    weights[i] = weight
+                    if values is not None:
+                        judge.accept(target, values[i], weight)
+                if ended := len(receiver.links) - before > most:
+                    break
+            if kept is None and not over:
+                log.add(weights, judge.stored)
+            if over or ended:
+                return not over
         return True
+
+    def _judged(
+        self, receiver: Receiver, judge: LinkJudge, target: int, partner: int, values: Floats
+    ) -> float:
+        """Return the weight of a link that helps, 0 for one that does not."""
+        weight = receiver.initial_weight(target, partner)
+        if self.weights == "fitted":
+            weight = judge.best_weight(target, values)
+        if not 0.0 < weight < 1.0 or judge.gain(target, values, weight) <= 0.0:
+            return 0.0
+        return weight
 
     def _pairs(
         self, receiver: Receiver, targets: list[int], root: int

@@ -2,117 +2,105 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from itertools import count, takewhile
+from dataclasses import dataclass
 from pathlib import Path
 
-from spnc.common.atomic import write_bytes, write_text
+from spnc.common.atomic import flush, replacing, write_bytes, write_text, write_together
+from spnc.common.budget import Budget
+from spnc.common.savepoints import Savepoints
 from spnc.common.sealed import read_sealed_json
 from spnc.common.signals import tidying
 from spnc.data.dataset import Dataset
-from spnc.diagnostics import Sink, listed, writing
+from spnc.diagnostics import Sink, writing
 from spnc.model import Model, to_bytes
 from spnc.program.program import Parameters, Program
 from spnc.registry.files import given_files
-from spnc.runs import in_use
+from spnc.runs import in_use, kept_data, kept_work, time_used
 from spnc.runs.checkpoint import fingerprint, read_state, state_bytes
+from spnc.runs.files import BEST, RunFiles
+from spnc.runs.history import history_text
 from spnc.runs.interruption import Interrupted
-from spnc.runs.lock import lock_text
+from spnc.runs.kept_data import DataReader
+from spnc.runs.kept_work import WorkFolder
+from spnc.runs.lock import lock_text, recipe_text, request_digest
 from spnc.runs.metrics import Metrics
 from spnc.runs.results import metrics_content
+from spnc.spec.limits import Limits
 from spnc.spec.recipe import Recipe
-from spnc.spec.relocate import files_of
 from spnc.training import Record, State
 
-CHECKPOINT_SECONDS = 30.0
-BEST = "best-*.spnc"  # the best model of a search so far
+# Between two checkpoints: with the iteration under way, a kill costs less than thirty seconds.
+CHECKPOINT_SECONDS = 15.0
 
 
 @dataclass(eq=False)
-class RunFolder:
-    """The files of one training."""
+class RunFolder(RunFiles):
+    """The folder of one training, from its beginning to its end."""
 
-    path: Path
     sink: Sink
     resuming: bool = False  # whether an interrupted run in it is to be continued
     retried: bool = False  # whether it was asked to resume, if there is anything
-    killed: in_use.Killed | None = None  # the run before, if it was killed
+    limits: Limits | None = None  # given with this run, and to be given again to resume it
     latest: State | None = None
+    _hold: in_use.Hold | None = None
+    _locked: str | None = None  # the content of the lock file, once it is written
     _begun: bool = False  # whether there is something to resume from
+    _work: WorkFolder | None = None
+    _work_began: bool = False  # whether something of this run was kept
+    _data: DataReader | None = None
+    _request: str = ""  # the `request_digest` of this run, once its data are read
     _fingerprint: str = ""
     _saved_at: float = -math.inf  # so that the first iteration is saved at once
 
-    @property
-    def model(self) -> Path:
-        """The trained model."""
-        return self.path / "model.spnc"
-
-    @property
-    def metrics(self) -> Path:
-        """How training went, in numbers."""
-        return self.path / "metrics.json"
-
-    @property
-    def history(self) -> Path:
-        """A line per iteration."""
-        return self.path / "history.csv"
-
-    @property
-    def lock(self) -> Path:
-        """The spec that repeats the run."""
-        return self.path / "recipe.lock.yaml"
-
-    @property
-    def recipe(self) -> Path:
-        """The short recipe that `--auto` has chosen, for people."""
-        return self.path / "recipe.yaml"
-
-    @property
-    def tries(self) -> Path:
-        """A line per try, after a search."""
-        return self.path / "tries.csv"
-
-    @property
-    def search(self) -> Path:
-        """The journal of a search, while it runs."""
-        return self.path / "search.json"
-
-    @property
-    def report(self) -> Path:
-        """The page about the run, if one was written."""
-        return self.path / "report.html"
-
-    @property
-    def checkpoint(self) -> Path:
-        """The state of training, while it runs."""
-        return self.path / "checkpoint.safetensors"
-
-    def is_new(self) -> bool:
-        """Return whether nothing is in the folder but what a killed run may leave at once."""
-        if not self.path.is_dir():
-            return not self.path.exists()
-        return all(p.name == in_use.NAME or p in self.left_over() for p in self.path.iterdir())
-
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Let no other training use the folder (E511), and signals end the run properly."""
-        with tidying(), in_use.in_use(self.path, self.sink) as self.killed:
-            yield
+    def held(self, budget: Budget | None = None) -> Iterator[None]:
+        """Let no other training use the folder (E511), and signals end the run properly.
 
-    def is_unfinished(self) -> bool:
-        """Return whether the folder holds a run that was interrupted."""
-        locked = self.lock.is_file() and not self.model.is_file()
-        return self.checkpoint.is_file() or self.search.is_file() or locked
+        The time that the run took before it was interrupted or killed is added to the budget.
+        """
+        budget = budget or Budget()
+        with tidying(), in_use.in_use(self.path, self.sink) as self._hold:
+            if self.resuming or self.retried:
+                budget.before += time_used.read(self.path, self.killed, self.sink)
+                self.sink.stop()
+            time_used.note(self.path, budget.used())
+            try:
+                yield
+            finally:
+                time_used.note(self.path, budget.used() if self.is_unfinished() else None)
 
-    def report_nothing_to_resume(self, what: str) -> None:
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether a training is resumed that has parameters already."""
+        return self.resuming and self.checkpoint.is_file()
+
+    @property
+    def killed(self) -> in_use.Killed | None:
+        """The run before, if it was killed."""
+        return self._hold.killed if self._hold is not None else None
+
+    def renew(self) -> None:
+        """Take the folder again if it was removed under the run (W406). Raises OSError.
+
+        Called before something is written, or files of two runs could be mixed.
+        """
+        if self._hold is None or not self._hold.renew():
+            return
+        self.sink.warning(
+            "W406",
+            "the run folder was removed during the run, and was created again",
+            where=str(self.path),
+        )
+        if self._locked is not None:
+            write_text(self.lock, self._locked)
+
+    def report_nothing_to_resume(self, what: str, notes: Sequence[str] = ()) -> None:
         """Report that the folder has no interrupted run (E403)."""
         finished = self.model.is_file()
         self.sink.error(
@@ -120,6 +108,7 @@ class RunFolder:
             f"there is {what} to resume in `{self.path}`"
             + ("; it is finished" if finished else ""),
             where=str(self.path),
+            notes=notes,
             help="to train again, give --overwrite (in Python: overwrite=True) or another folder"
             if finished
             else "train without --resume (in Python: resume=False)",
@@ -140,7 +129,8 @@ class RunFolder:
         allow = " --allow-plugins" if re.search(r"^plugins:", locked, re.MULTILINE) else ""
         plugins = "".join(f" --plugin {shlex.quote(file)}" for file in given_files())
         out = shlex.quote(str(self.path))
-        return f"spnc{plugins} train {begun or '…'} --out {out} --resume{allow}"
+        limits = self.limits.options_beside(begun) if self.limits is not None else ""
+        return f"spnc{plugins} train {begun or '…'} --out {out}{limits} --resume{allow}"
 
     def keep(self, state: State) -> None:
         """Remember the state after an iteration; write it if the last checkpoint is old enough."""
@@ -154,18 +144,76 @@ class RunFolder:
             return False
         self._saved_at = time.monotonic()
         try:
+            self.renew()
             write_bytes(self.checkpoint, state_bytes(self.latest, self._fingerprint))
         except OSError as error:
-            if not any(d.code == "W403" for d in self.sink.diagnostics):
-                reason = error.strerror or str(error)
-                self.sink.warning(
-                    "W403",
-                    f"a checkpoint could not be written: {reason}",
-                    where=str(self.checkpoint),
-                    notes=["training went on without it"],
-                )
+            self.report_unwritten(error)
             return False
         return True
+
+    def report_unwritten(self, error: OSError) -> None:
+        """Warn, once, that the state of training could not be written (W403)."""
+        if not any(d.code == "W403" for d in self.sink.diagnostics):
+            reason = error.strerror or str(error)
+            self.sink.warning(
+                "W403",
+                f"a checkpoint could not be written: {reason}",
+                where=str(self.checkpoint),
+                notes=["training went on without it"],
+            )
+
+    def keep_work(self, recipe: Recipe, dataset: Dataset) -> Savepoints:
+        """Return where the run keeps what it learns before training.
+
+        Nothing is written in the first seconds. Stops if work of another run is to be resumed.
+        """
+
+        def establish() -> None:
+            if not self._begun:
+                text = lock_text(recipe, dataset, self.path)
+                self.replace(text, keep_checkpoint=self.resuming)
+                self._begun = True
+
+        request = request_digest(recipe_text(recipe), dataset.digest)
+        return self.open_work(request, establish)
+
+    def open_work(self, request: str, establish: Callable[[], None]) -> WorkFolder:
+        """Return where work is kept; `establish` makes the folder one that can be resumed.
+
+        `request` is the `request_digest` of the run.
+        """
+        self._request = request
+        others = kept_work.fingerprints(self.work, but=kept_data.NAME) if self.resuming else set()
+        if others and request not in others:
+            self.sink.error(
+                "E403",
+                "the kept work belongs to another recipe or other data",
+                where=str(self.work),
+                help=f"continue with `{self.resume_command()}`, or train into another folder",
+            )
+            self.sink.stop()
+
+        def prepare() -> None:
+            establish()
+            self.renew()
+            if not self.resuming and not self._work_began:
+                kept_work.remove(self.work)  # what another run has left
+            self._work_began = True
+
+        self._work = self._work_of(request, prepare)
+        if self._data is not None:
+            self._data.keep(prepare)
+        return self._work
+
+    def _work_of(self, fingerprint: str, prepare: Callable[[], None]) -> WorkFolder:
+        return WorkFolder(self.work, fingerprint, self.sink, prepare, resuming=self.resuming)
+
+    @property
+    def read_data(self) -> DataReader:
+        """Reads the data of the run; what took long is kept with the other work."""
+        if self._data is None:
+            self._data = DataReader(self._work_of, resuming=self.resuming)
+        return self._data
 
     def begin(
         self, recipe: Recipe, dataset: Dataset, program: Program, parameters: Parameters
@@ -178,25 +226,25 @@ class RunFolder:
         self.attend(recipe, dataset, program, parameters)
         state = self.read_checkpoint(parameters, self.sink) if self.resuming else None
         self.sink.stop()
-        with writing(self.path):
-            self.clear(keep_checkpoint=state is not None)
-            write_text(self.lock, lock_text(recipe, dataset, self.path, program))
+        with writing(self.path, self.sink):
+            text = lock_text(recipe, dataset, self.path, program)
+            self.replace(text, keep_checkpoint=state is not None)
+            if self._work is None or not self._work.is_established:
+                kept_work.remove(self.work)
         self._begun = True
         return state
 
-    def clear(self, *, keep_checkpoint: bool) -> None:
-        """Create the folder and delete an earlier run's files."""
-        self.path.mkdir(parents=True, exist_ok=True)
+    def replace(self, locked: str, *, keep_checkpoint: bool = False) -> None:
+        """Write the lock file and delete an earlier run's files, if the former fits on the disk."""
+        self.renew()
         old = [self.model, self.metrics, self.history, self.tries, self.search, self.recipe]
         old += [self.report, *self.path.glob(BEST), *self.left_over()]
-        for file in old if keep_checkpoint else [*old, self.checkpoint]:
-            file.unlink(missing_ok=True)
-
-    def left_over(self) -> list[Path]:
-        """Return the temporary files of a run that was killed while it wrote."""
-        names = [self.model, self.metrics, self.history, self.lock, self.recipe, self.tries]
-        names += [self.search, self.report, self.checkpoint, self.path / BEST]
-        return [file for name in names for file in self.path.glob(f".{name.name}.*")]
+        with replacing(self.lock) as file:
+            file.write(locked.encode())
+            flush(file)
+            for path in old if keep_checkpoint else [*old, self.checkpoint]:
+                path.unlink(missing_ok=True)
+        self._locked = locked
 
     def attend(
         self, recipe: Recipe, dataset: Dataset, program: Program, parameters: Parameters
@@ -214,6 +262,8 @@ class RunFolder:
         try:
             yield
         except KeyboardInterrupt:
+            if self._work is not None and self._work.is_established:
+                self._begun = True
             if not self._begun:
                 raise self.nothing_kept() from None
             if self.latest is None:
@@ -237,26 +287,41 @@ class RunFolder:
             what += f"\nthe best so far: {model}, from {self.recipe}"
         return Interrupted(f"{what}\ncontinue with: {self.resume_command()}", self.sink.diagnostics)
 
-    def finish(self, model: Model, metrics: Metrics, history: Sequence[Record]) -> None:
-        """Write the results and delete the checkpoint.
+    def finish(
+        self,
+        model: Model,
+        metrics: Metrics,
+        history: Sequence[Record],
+        others: Mapping[Path, str] | None = None,
+    ) -> None:
+        """Write the results, with `others` besides, and delete what resuming needed.
 
         The model comes last: while there is none, the run is not finished and can be resumed, so
         its results appear together or not at all. The metrics hold the checksums of all files.
         """
-        content = to_bytes(model)
-        with writing(self.path):
-            write_text(self.history, _history_text(history))
-            others = (file for file in self.results if file.is_file() and file != self.model)
-            files = {file.name: file.read_bytes() for file in others}
-            files[self.model.name] = content
-            write_bytes(self.metrics, metrics_content(metrics, model.provenance, files))
-            write_bytes(self.model, content)
-            self.checkpoint.unlink(missing_ok=True)
+        with writing(self.path, self.sink, self.how_to_continue):
+            self.renew()
+            files = {file: file.read_bytes() for file in self.results if file.is_file()}
+            texts = {**(others or {}), self.history: history_text(history)}
+            new = {file: text.encode() for file, text in texts.items()}
+            new[self.model] = to_bytes(model)
+            named = {file.name: content for file, content in {**files, **new}.items()}
+            about = metrics_content(metrics, model.provenance, self._request, named)
+            write_together({self.metrics: about, **new})
+            self.tidy()
 
-    @property
-    def results(self) -> tuple[Path, ...]:
-        """The files of a finished run that its metrics have checksums of."""
-        return (self.model, self.history, self.lock, self.recipe, self.tries)
+    def tidy(self) -> None:
+        """Delete what a finished run needs no more. Raises OSError."""
+        old = [self.checkpoint, self.search, *self.path.glob(BEST), *self.left_over()]
+        for file in old:
+            file.unlink(missing_ok=True)
+        kept_work.remove(self.work)
+
+    def how_to_continue(self) -> str | None:
+        """Return what to do when the results could not be written."""
+        if not self.is_unfinished():
+            return None
+        return f"once it can be written, continue with `{self.resume_command()}`"
 
     def read_checkpoint(
         self, like: Parameters, sink: Sink, *, searching: bool = False
@@ -300,75 +365,3 @@ class RunFolder:
                 help=f"continue with `{self.resume_command()}`, or train into another folder",
             )
         return state
-
-
-def _history_text(history: Sequence[Record]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = [f.name for f in fields(Record)]
-    writer.writerow(names)
-    writer.writerows([_cell(getattr(r, n)) for n in names] for r in history)
-    return text.getvalue()
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else repr(value)
-
-
-def open_run(
-    recipe: Recipe, out: str | Path | None, sink: Sink, *, resume: bool, overwrite: bool
-) -> RunFolder:
-    """Return the run folder; stop if it holds something that must not be lost (E506).
-
-    To resume in a folder that does not exist yet is to begin. Without `out` the folder is
-    `runs/NAME`, or `runs/NAME-2` and so on if that is taken.
-    """
-    path = default_folder(recipe, resume=resume) if out is None else Path(out)
-    run = RunFolder(path, sink, resume)
-    taken = not run.is_new()
-    if taken and not (path.is_dir() and (resume or overwrite)):
-        sink.error(
-            "E506",
-            f"`{path}` is not empty" if path.is_dir() else f"`{path}` is not a folder",
-            where=str(path),
-            help=_how_to_use(path) if path.is_dir() else "give the name of a folder; it may be new",
-        )
-    sink.stop()
-    inside = [f for f in sorted(files_of(recipe)) if path.resolve() in f.resolve().parents]
-    if taken and overwrite and inside:
-        sink.error(
-            "E506",
-            f"`{path}` holds files that this spec needs",
-            where=str(path),
-            notes=[f"it names {listed([str(file) for file in inside])}"],
-            help="choose another folder for the run",
-        )
-    sink.stop()
-    run.retried, run.resuming = (
-        resume,
-        resume and taken,
-    )  # there may be nothing to resume yet: then the run begins
-    return run
-
-
-def _how_to_use(path: Path) -> str:
-    """Return what to do about a folder that is not empty."""
-    ways = ["choose another folder", "give --overwrite (in Python: overwrite=True)"]
-    if RunFolder(path, Sink()).is_unfinished():
-        ways.append("give --resume (in Python: resume=True) to continue the run in it")
-    return ", or ".join(ways)
-
-
-def default_folder(recipe: Recipe, *, resume: bool) -> Path:
-    """Return `runs/NAME`, or the first of `runs/NAME-2`, `-3`, … that does not exist yet.
-
-    To resume, return the latest of these that was broken off.
-    """
-    name = re.sub(r"[^\w.-]+", "-", recipe.model).strip(".-") or "model"
-    candidates = (Path("runs") / (name if i == 1 else f"{name}-{i}") for i in count(1))
-    taken = list(takewhile(lambda path: path.exists(), candidates))
-    if resume:
-        runs = [RunFolder(path, Sink()) for path in taken]
-        begun = [r.path for r in runs if r.is_unfinished()]
-        return begun[-1] if begun else Path("runs") / name
-    return Path("runs") / (name if not taken else f"{name}-{len(taken) + 1}")

@@ -1,23 +1,28 @@
-"""The learning curve of a run, read from its folder; also while the run is under way."""
+"""The learning curve of a run: written at its end, read from its folder at any time."""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from spnc.common.sealed import read_sealed_arrays
 from spnc.diagnostics import Sink
 from spnc.runs import checkpoint
-from spnc.runs.folder import RunFolder
+from spnc.runs.files import RunFiles
 from spnc.runs.results import report_changed_files
 from spnc.training import Record
 
 # What reading a damaged file can raise.
 _DAMAGE = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, csv.Error)
+# What a `Record` has only with validation rows, or only with an objective.
+_MAY_LACK = {"valid", "valid_impossible", "train_conditional", "valid_conditional"}
 _ABSURD = 1e15  # no iteration and no log-likelihood is beyond this
 
 
@@ -39,7 +44,7 @@ class History:
 
 def read_history(path: Path, sink: Sink) -> History | None:
     """Return the curve of a run folder, or None after reporting why there is none (E601)."""
-    folder = RunFolder(path, sink)
+    folder = RunFiles(path)
     if not path.is_dir():
         found = "is a file" if path.exists() else "does not exist"
         sink.error(
@@ -67,17 +72,21 @@ def read_history(path: Path, sink: Sink) -> History | None:
             return _finished(folder)
         return _in_progress(folder)
     except (OSError, *_DAMAGE) as error:
-        sink.error(
-            "E601",
-            "the learning curve cannot be read",
-            where=str(file),
-            notes=[(str(error) or type(error).__name__).splitlines()[0]],
-            help="the file was changed; train again",
-        )
+        _report_damage(file, error, sink)
         return None
 
 
-def _finished(folder: RunFolder) -> History:
+def _report_damage(file: Path, error: Exception, sink: Sink) -> None:
+    sink.error(
+        "E601",
+        "the learning curve cannot be read",
+        where=str(file),
+        notes=[(str(error) or type(error).__name__).splitlines()[0]],
+        help="the file was changed; train again",
+    )
+
+
+def _finished(folder: RunFiles) -> History:
     own = Sink()
     if report_changed_files(folder.metrics, [folder.history], own):
         raise ValueError("; ".join(d.message for d in own.diagnostics))
@@ -92,7 +101,7 @@ def _finished(folder: RunFolder) -> History:
     return _history(folder, lines, _kept(folder), finished=True)
 
 
-def _kept(folder: RunFolder) -> int | None:
+def _kept(folder: RunFiles) -> int | None:
     """Return which iteration a finished run kept; None if its metrics do not say."""
     try:
         metrics = json.loads(folder.metrics.read_text(encoding="utf-8"))
@@ -101,7 +110,7 @@ def _kept(folder: RunFolder) -> int | None:
         return None
 
 
-def _in_progress(folder: RunFolder) -> History:
+def _in_progress(folder: RunFiles) -> History:
     about, _ = read_sealed_arrays(checkpoint.FORMAT, folder.checkpoint.read_bytes())
     records = [Record(*row) for row in about["history"]]
     lines = [
@@ -112,7 +121,7 @@ def _in_progress(folder: RunFolder) -> History:
 
 
 def _history(
-    folder: RunFolder, lines: list[tuple[int, float, float]], kept: int | None, *, finished: bool
+    folder: RunFiles, lines: list[tuple[int, float, float]], kept: int | None, *, finished: bool
 ) -> History:
     if not lines:
         raise ValueError("it has no iterations")
@@ -132,3 +141,39 @@ def _history(
         iterations.index(kept) if kept in iterations else None,
         finished,
     )
+
+
+def history_text(history: Sequence[Record]) -> str:
+    """Return the content of `history.csv`: a line per iteration."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [f.name for f in fields(Record)]
+    writer.writerow(names)
+    writer.writerows([_cell(getattr(r, n)) for n in names] for r in history)
+    return text.getvalue()
+
+
+def read_records(file: Path, sink: Sink) -> tuple[Record, ...] | None:
+    """Return what `history_text` has written to a file; None after reporting damage (E601)."""
+    names = [f.name for f in fields(Record)]
+    try:
+        with file.open(encoding="utf-8", newline="") as text:
+            rows = [{n: _value(n, row[n]) for n in names} for row in csv.DictReader(text)]
+        if not rows:
+            raise ValueError("it has no iterations")
+    except (OSError, *_DAMAGE) as error:
+        _report_damage(file, error, sink)
+        return None
+    return tuple(Record(**row) for row in rows)
+
+
+def _value(name: str, cell: str | None) -> Any:
+    if cell is None:
+        raise ValueError("a line of it is cut short")
+    if name == "iteration":
+        return int(cell)
+    return None if cell == "" and name in _MAY_LACK else float(cell)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else repr(value)

@@ -7,6 +7,9 @@ says who holds it: host, process and start. It is deleted at the end.
 Every second its time of change is set, as a sign of life: after a kill, it tells how long the run
 had been going on, which a time budget has to count.
 
+The folder may be removed while it is held, which `Hold.renew` notices: then it is taken again,
+unless another training has done so before.
+
 The lock is advisory: it keeps other trainings of spnc out, nothing else. Where the file system has
 no locks, what the file says has to do: a process on this host that has ended does not count.
 """
@@ -26,6 +29,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
+from spnc.common.atomic import create_folders, remove_folders
 from spnc.diagnostics import Sink, writing
 
 NAME = "in-use.json"
@@ -42,17 +46,57 @@ class Killed:
     last_sign: float
 
 
+class Hold:
+    """A folder that is held, with the locked file in it, and the run that was killed there."""
+
+    def __init__(self, folder: Path, file: IO[str], killed: Killed | None = None) -> None:
+        self.folder, self.file, self.killed = folder, file, killed
+
+    def renew(self) -> bool:
+        """Take the folder again if it was removed. Return whether it was.
+
+        Raises OSError, also if another training has it now.
+        """
+        if _is_same(self.file, self.folder / NAME):
+            return False
+        create_folders(self.folder)
+        file = _taken(self.folder / NAME)
+        if file is None:
+            reason = "it was removed, and another training is under way in it now"
+            raise OSError(errno.EBUSY, reason, str(self.folder))
+        self.file.close()
+        self.file = file
+        return True
+
+    def beat(self, ended: threading.Event) -> None:
+        """Give signs of life until the run has ended."""
+        by_number = os.utime in os.supports_fd  # the name may be another's by now
+        while not ended.wait(BEAT_SECONDS):
+            with suppress(OSError, ValueError):  # ValueError: it is being closed
+                os.utime(self.file.fileno() if by_number else self.folder / NAME)
+
+    def release(self) -> None:
+        """Delete the file while it is still locked, so that nobody else's is deleted."""
+        if _is_same(self.file, self.folder / NAME):
+            with suppress(OSError):
+                (self.folder / NAME).unlink()
+        self.file.close()
+
+
 @contextmanager
-def in_use(folder: Path, sink: Sink) -> Iterator[Killed | None]:
+def in_use(folder: Path, sink: Sink) -> Iterator[Hold]:
     """Hold a folder, which is created if need be; stop if another run holds it (E511).
 
-    Yield what is known of a run that was killed there. A folder that was created here, and in which
-    nothing was written, is removed again.
+    A folder that was created here, and in which nothing was written, is removed again.
     """
     with writing(folder):
-        made = _created(folder)
+        made = create_folders(folder)
         killed = _killed(folder / NAME)
-        file = _taken(folder / NAME)
+        try:
+            file = _taken(folder / NAME)
+        except OSError:
+            remove_folders(made)
+            raise
     if file is None:
         holder = _holder(folder / NAME)
         sink.error(
@@ -64,26 +108,14 @@ def in_use(folder: Path, sink: Sink) -> Iterator[Killed | None]:
         )
         sink.stop()
     assert file is not None
-    ended = threading.Event()
-    threading.Thread(target=_beat, args=(folder / NAME, ended), daemon=True).start()
+    hold, ended = Hold(folder, file, killed), threading.Event()
+    threading.Thread(target=hold.beat, args=(ended,), daemon=True).start()
     try:
-        yield killed
+        yield hold
     finally:
         ended.set()
-        # Deleted while it is still locked, so that nobody else's file is.
-        with suppress(OSError):
-            (folder / NAME).unlink()
-        file.close()
-        for path in made:
-            with suppress(OSError):  # it is not empty
-                path.rmdir()
-
-
-def _beat(path: Path, ended: threading.Event) -> None:
-    """Give signs of life until the run has ended."""
-    while not ended.wait(BEAT_SECONDS):
-        with suppress(OSError):  # the folder may have been removed
-            os.utime(path)
+        hold.release()
+        remove_folders(made)
 
 
 def _killed(path: Path) -> Killed | None:
@@ -95,13 +127,6 @@ def _killed(path: Path) -> Killed | None:
         return None
 
 
-def _created(folder: Path) -> list[Path]:
-    """Create a folder. Return which folders are new, the innermost first."""
-    new = [p for p in (folder, *folder.parents) if not p.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return new
-
-
 def _taken(path: Path) -> IO[str] | None:
     """Return the locked file with a word about this process in it; None if another has it."""
     while True:
@@ -109,20 +134,24 @@ def _taken(path: Path) -> IO[str] | None:
         try:
             _lock(file)
         except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                file.close()
-                return None
-            if _is_held(path):
+            if error.errno not in _NO_LOCKS or _is_held(path):
                 file.close()
                 return None
         # The one who held it may have deleted it in between: then this file is nobody's.
         if _is_same(file, path):
             break
         file.close()
-    file.seek(0)
-    file.truncate()
-    json.dump(_about_this_process(), file)
-    file.flush()
+    try:
+        file.seek(0)
+        file.truncate()
+        json.dump(_about_this_process(), file)
+        file.flush()
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink()
+        with suppress(OSError):  # flushing its buffer fails again
+            file.close()
+        raise OSError(error.errno, error.strerror, str(path)) from error
     return file
 
 

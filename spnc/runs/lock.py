@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 from dataclasses import replace
@@ -13,7 +14,7 @@ from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
 from spnc.program.program import Program
 from spnc.registry.usage import suppliers, used_plugins
-from spnc.spec.locked import digest_of_text
+from spnc.spec.locked import HEAD, TAIL, digest_of_text
 from spnc.spec.plugins import check_locked_plugins
 from spnc.spec.recipe import Lock, Recipe
 from spnc.spec.relocate import relocated
@@ -32,12 +33,23 @@ def versions() -> str:
 def recipe_text(recipe: Recipe) -> str:
     """Return the recipe as models and checkpoints keep it: every default, no folders, no lock.
 
-    It says what was done, not where, so that the same run gives the same bytes anywhere.
+    It says what was done, not where nor within which limits, so that the same run gives the same
+    bytes anywhere.
     """
     plain = relocated(recipe, lambda file: file.name, absolute=True)
     search = plain.search if plain.space is not None else None  # else it has no effect
-    plain = replace(plain, backend=plain.backend.resolved(), search=search, lock=None)
+    plain = replace(plain, backend=plain.backend.resolved(), search=search, limits=None, lock=None)
     return write_yaml(plain, full=True)
+
+
+def request_digest(recipe: str, data: str) -> str:
+    """Return a digest of what a training was asked for: a `recipe_text` and the digest of data.
+
+    A time limit or a search can end with another recipe, which has another digest.
+    """
+    sha = hashlib.sha256(data.encode())
+    sha.update(recipe.encode())
+    return sha.hexdigest()
 
 
 def check_lock(recipe: Recipe, dataset: Dataset, sink: Sink) -> None:
@@ -75,11 +87,11 @@ def lock_text(
     plugins = suppliers(used_plugins(tries, leaves))
     lock = Lock(data=dataset.digest, versions=versions(), plugins=plugins)
     recipe = relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
-    head = "# Written by spnc: every option of the run, and what it was made from.\n"
     search = recipe.search if recipe.space is not None else None
     recipe = replace(recipe, backend=recipe.backend.resolved(), search=search, lock=lock)
+    recipe = replace(recipe, limits=None)
     digest = digest_of_text(write_yaml(recipe, full=True))
-    return head + write_yaml(replace(recipe, lock=replace(lock, spec=digest)), full=True)
+    return HEAD + write_yaml(replace(recipe, lock=replace(lock, spec=digest)), full=True) + TAIL
 
 
 def short_text(recipe: Recipe) -> str:
@@ -87,4 +99,6 @@ def short_text(recipe: Recipe) -> str:
 
     File names are absolute, so that the spec still works when it is moved.
     """
-    return write_yaml(relocated(recipe, lambda file: file.resolve().as_posix()))
+    plain = relocated(recipe, lambda file: file.resolve().as_posix())
+    given = {name: span for name, span in plain.spans.items() if name != "limits"}
+    return write_yaml(replace(plain, limits=None, spans=given))

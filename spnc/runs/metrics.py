@@ -16,6 +16,7 @@ from spnc.runs.fit_metrics import (
     PruneMetrics,
     taken,
 )
+from spnc.runs.limit_metrics import LimitMetrics
 
 # No log-likelihood and no time is beyond this: a larger number in a file is damage.
 _ABSURD = 1e15
@@ -134,6 +135,7 @@ class Metrics(Mapping[str, Any]):
     passed_over: str | None = None  # why `backend: auto` did not take the GPU
     search: SearchMetrics | None = None
     objective: ObjectiveMetrics | None = None  # None: the joint likelihood
+    limits: LimitMetrics | None = None  # None: there were none
 
     @property
     def spent(self) -> float:
@@ -161,6 +163,7 @@ class Metrics(Mapping[str, Any]):
             "backend": self.backend,
             **({"passed_over": self.passed_over} if self.passed_over is not None else {}),
             "seed": self.seed,
+            **({"limits": asdict(self.limits)} if self.limits is not None else {}),
             **({"search": self.search.to_json()} if self.search is not None else {}),
         }
 
@@ -190,6 +193,7 @@ class Metrics(Mapping[str, Any]):
             passed_over,
             SearchMetrics.from_json(value["search"]) if "search" in value else None,
             ObjectiveMetrics.from_json(value["objective"]) if "objective" in value else None,
+            LimitMetrics.from_json(value["limits"]) if "limits" in value else None,
         )
 
     @classmethod

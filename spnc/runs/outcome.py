@@ -11,6 +11,7 @@ from typing import Any
 
 from spnc.program.score import Score
 from spnc.runs.metrics import TryMetrics
+from spnc.training.time_limit import Ended
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Outcome:
     pace: float = 0.0  # seconds per iteration; 0 if there was none
     kept: int = 0  # the iteration whose parameters were kept
     stopped: str = ""  # what ended training
+    ended: Ended | None = None  # the fit that was ended early, if any
     # What whoever proposed the try wants to remember, as plain values.
     note: Mapping[str, Any] = field(default_factory=dict)
 
@@ -75,7 +77,12 @@ class Outcome:
         seconds = [record[name] for name in ("seconds", "setup", "structure", "pace")]
         if not all(isinstance(value, int | float) for value in seconds):
             raise TypeError("its times are not numbers")
-        return Outcome(**{**record, **scores})
+        ended = record.get("ended")
+        if ended is not None:
+            if not isinstance(ended[0], str) or not isinstance(ended[1], int):
+                raise TypeError("how its tries ended is not readable")
+            ended = Ended(ended[0], ended[1])
+        return Outcome(**{**record, **scores, "ended": ended})
 
 
 def _average(score: Score) -> float | None:

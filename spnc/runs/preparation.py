@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 from spnc.common.observer import Observer, Stage
@@ -29,11 +30,13 @@ def prepare(
     purpose: Purpose = Purpose.TRAIN,
     *,
     default_split: tuple[float, float, float] | None = None,
+    read: Callable[..., Dataset | None] | None = None,
 ) -> Dataset | None:
     """Load the data and report everything that would end a run before anything is learned.
 
     That is: the lock, every plug-in's `verify`, validation rows for a search, and the backend.
     Return None if the data cannot be had. `default_split` is for data without splits of its own.
+    `read` takes the place of `load` for a run that has kept its data.
     """
     observer = observer or Observer()
     trouble = recipe.backend.why_not() if purpose is Purpose.TRAIN else None
@@ -45,7 +48,7 @@ def prepare(
     # Nothing is downloaded for a run that cannot start.
     only_local = purpose is Purpose.CHECK or trouble is not None
     if not only_local or is_available(recipe.data):
-        dataset = load(
+        dataset = (read or load)(
             recipe.data,
             sink,
             offline=offline,

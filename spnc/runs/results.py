@@ -1,7 +1,8 @@
 """The results of a finished run belong together: `metrics.json` has checksums of all of them.
 
 It also has a checksum of itself, and the run's id, a name of what the model was made from. So a
-file that was damaged, edited or taken from another run is noticed by whoever reads the folder.
+file that was damaged, edited or taken from another run is noticed by whoever reads the folder. The
+digest of the request tells whether the same training is asked for again.
 """
 
 from __future__ import annotations
@@ -14,18 +15,23 @@ from typing import Any
 
 from spnc.common.sealed import read_sealed_json, sealed_json
 from spnc.diagnostics import Sink
+from spnc.runs.files import RunFiles
 from spnc.runs.metrics import Metrics
 
 _MADE_FROM = ("recipe", "data", "versions")  # what a run's id stands for, in a model's provenance
 
 
 def metrics_content(
-    metrics: Metrics, provenance: Mapping[str, Any], files: Mapping[str, bytes]
+    metrics: Metrics, provenance: Mapping[str, Any], request: str, files: Mapping[str, bytes]
 ) -> bytes:
-    """Return the content of `metrics.json`; `files` are the other files, by name."""
+    """Return the content of `metrics.json`; `files` are the other files, by name.
+
+    `request` is the `request_digest` of the training.
+    """
     about = {
         **metrics.to_json(),
         "run": run_id(provenance),
+        "request": request,
         "files": {name: _digest(files[name]) for name in sorted(files)},
     }
     return sealed_json(about, indent=2)
@@ -34,6 +40,31 @@ def metrics_content(
 def run_id(provenance: Mapping[str, Any]) -> str:
     """Return the id of the runs that make a model: same recipe, data and versions, same id."""
     return _digest("\n".join(str(provenance.get(key)) for key in _MADE_FROM).encode())[:16]
+
+
+def request_of(folder: RunFiles) -> str | None:
+    """Return the `request_digest` of a finished run; None if its metrics do not tell."""
+    try:
+        about = json.loads(folder.metrics.read_bytes())
+        return str(about["request"])
+    except (OSError, LookupError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def metrics_of(folder: RunFiles, sink: Sink) -> Metrics | None:
+    """Return the metrics of a run, or None after reporting that they are damaged (E603)."""
+    try:
+        return Metrics.from_text(folder.metrics.read_text(encoding="utf-8"))
+    except (OSError, LookupError, RecursionError, TypeError, ValueError, AttributeError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        sink.error(
+            "E603",
+            "the metrics of the run cannot be read",
+            where=str(folder.metrics),
+            notes=[f"there is no {reason}" if isinstance(error, KeyError) else reason],
+            help="the file was changed; train again",
+        )
+        return None
 
 
 def report_changed_files(metrics: Path, files: Sequence[Path], sink: Sink) -> bool:

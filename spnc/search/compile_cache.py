@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Observer
+from spnc.common.savepoints import NOTHING_KEPT, Savepoints
+from spnc.compilation import Compiled, compiled_before, learn_forest, link_and_lower
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
 from spnc.graph.forest import Forest
-from spnc.pipeline import Compiled, learn_forest, link_and_lower
 from spnc.program.program import Parameters
-from spnc.registry import fields_of
+from spnc.runs.kept_circuit import of_circuit, of_forest
 from spnc.runs.preparation import verify_plugins
 from spnc.spec.recipe import Recipe
+from spnc.spec.recipe_keys import circuit_key, forest_key
 
 
 class CompileCache:
@@ -29,12 +31,21 @@ class CompileCache:
     """
 
     def __init__(
-        self, dataset: Dataset, recipes: Iterable[Recipe] = (), *, verified: bool = False
+        self,
+        dataset: Dataset,
+        recipes: Iterable[Recipe] = (),
+        *,
+        verified: bool = False,
+        savepoints: Savepoints = NOTHING_KEPT,
     ) -> None:
-        """`verified` says that the plug-ins of all recipes were verified before."""
+        """`verified` says that the plug-ins of all recipes were verified before.
+
+        `savepoints` keep what is learned for a try until the try after it.
+        """
         self.dataset, self._is_verified = dataset, verified
+        self._savepoints = savepoints
         self._wanted = Counter(forest_key(recipe) for recipe in recipes)
-        self._forests: dict[Hashable, Forest] = {}
+        self._forests: dict[Recipe, Forest] = {}
         self._last: Compiled | None = None
         self._pinned: Compiled | None = None
 
@@ -50,7 +61,7 @@ class CompileCache:
         kept = [c for c in (self._pinned, self._last) if c is not None]
         same = next((c for c in kept if circuit_key(c.recipe) == key), None)
         if same is not None:
-            self._release(forest_key(recipe))
+            self._release(recipe)
             start = same.parameters
             fresh = Parameters(np.copy(start.weights), tuple(np.copy(t) for t in start.tables))
             seconds = dict.fromkeys(same.seconds, 0.0)
@@ -59,12 +70,34 @@ class CompileCache:
             if not self._is_verified:
                 verify_plugins(recipe, self.dataset, sink)
                 sink.stop()
-            seconds = {"data": 0.0}
-            forest = self._forest(recipe, sink, observer, seconds, deadline)
-            compiled = link_and_lower(
-                recipe, self.dataset, forest, sink, observer, seconds, deadline=deadline
-            )
+            compiled = self._compiled(recipe, sink, observer, deadline)
         self._last = compiled
+        return compiled
+
+    def _compiled(
+        self, recipe: Recipe, sink: Sink, observer: Observer, deadline: Deadline
+    ) -> Compiled:
+        """Compile a recipe, unless a run that was killed has done so."""
+        savepoints, seconds = self._savepoints, {"data": 0.0}
+        kept = compiled_before(recipe, self.dataset, sink, savepoints)
+        if kept is not None:
+            self._release(recipe)
+            return kept
+        if self._last is not None:
+            of_circuit(savepoints, self._last.recipe).drop("")
+        forest = self._forest(recipe, sink, observer, seconds, deadline)
+        compiled = link_and_lower(
+            recipe,
+            self.dataset,
+            forest,
+            sink,
+            observer,
+            seconds,
+            deadline=deadline,
+            savepoints=savepoints,
+        )
+        if self._wanted[forest_key(recipe)] <= 0:
+            of_forest(savepoints, recipe).drop("")
         return compiled
 
     def _forest(
@@ -79,33 +112,21 @@ class CompileCache:
         key = forest_key(recipe)
         found = self._forests.get(key)
         if found is None:
-            found = learn_forest(recipe, self.dataset, sink, observer, seconds, deadline)
+            found = learn_forest(
+                recipe, self.dataset, sink, observer, seconds, deadline, self._savepoints
+            )
         else:
             seconds["structure"] = 0.0
-        if self._release(key):
+        if self._release(recipe):
             self._forests[key] = found
             return found.copy()
         return found
 
-    def _release(self, key: Hashable) -> bool:
+    def _release(self, recipe: Recipe) -> bool:
         """Count one try less for a forest. Return whether others need it; otherwise drop it."""
+        key = forest_key(recipe)
         self._wanted[key] -= 1
         if self._wanted[key] > 0:
             return True
         self._forests.pop(key, None)
         return False
-
-
-_TRAINED = ("optimizer", "objective", "prune")
-
-
-def forest_key(recipe: Recipe) -> Hashable:
-    """Return what the forest before links depends on."""
-    return replace(circuit_key(recipe), residual=fields_of(Recipe)["residual"].default)
-
-
-def circuit_key(recipe: Recipe) -> Recipe:
-    """Return what the circuit before training depends on: all but how it is trained and pruned."""
-    fields = fields_of(Recipe)
-    trained = ("optimizer", "prune") if recipe.refines_components else _TRAINED
-    return replace(recipe, **{name: fields[name].default for name in trained})

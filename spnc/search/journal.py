@@ -1,12 +1,11 @@
 """Journals of many tries: those finished and the best model so far, so that they can be resumed.
 
-A search keeps one, and so does `--auto`, whose budget also counts the time of interrupted runs.
+A search keeps one, and so does `--auto`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -14,20 +13,22 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from spnc.common.atomic import write_bytes, write_text
+from spnc.common.savepoints import NOTHING_KEPT, Savepoints
 from spnc.common.sealed import read_sealed_json, sealed_json
+from spnc.compilation import Compiled
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, counted, writing
 from spnc.model import read_model, to_bytes
-from spnc.pipeline import Compiled, Trained
+from spnc.pipeline import Trained
 from spnc.program.score import Score
-from spnc.runs.folder import BEST, RunFolder
-from spnc.runs.lock import lock_text, recipe_text, short_text
+from spnc.runs.files import BEST
+from spnc.runs.folder import RunFolder
+from spnc.runs.lock import lock_text, recipe_text, request_digest, short_text
 from spnc.runs.metrics import Metrics
 from spnc.runs.outcome import Outcome, outcomes_text
 from spnc.spec.recipe import Recipe
 from spnc.training import FitResult, Record, State
 
-BEAT_SECONDS = 2.0  # how often the time spent is written during a try
 Plan = Mapping[str, Any]  # a try that is about to begin, as plain values
 
 
@@ -52,7 +53,6 @@ class Begun:
 
     outcomes: tuple[Outcome, ...] = ()  # of the finished tries
     trained: Trained | None = None  # the best of these
-    seconds: float = 0.0  # spent on them, where a budget counts
     under_way: Any = None  # what the `TryReader` made of the plan of the unfinished try
 
 
@@ -61,6 +61,11 @@ class Journal:
 
     trying: int = 0  # the number of the present or the last try; 0 before the first
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether the next try has parameters already."""
+        return False
+
     def open(self, recipe: Recipe, dataset: Dataset, sink: Sink, reader: TryReader) -> Begun:
         """Return what there is of the tries for this recipe."""
         del recipe, dataset, sink, reader
@@ -68,6 +73,16 @@ class Journal:
 
     def establish(self) -> None:
         """Make the tries resumable from here on; otherwise they are once the first one trains."""
+
+    @property
+    def read_data(self) -> Callable[..., Dataset | None] | None:
+        """Reads data in place of `spnc.data.load.load`, if there may be kept ones."""
+        return None
+
+    @property
+    def savepoints(self) -> Savepoints:
+        """Where tries keep what they learn before they train; known once the journal is open."""
+        return NOTHING_KEPT
 
     def planned(self, plan: Plan | None) -> None:
         """Note which try is about to begin; None if it is given up."""
@@ -89,10 +104,6 @@ class Journal:
     def end(self, trained: Trained, dataset: Dataset) -> None:
         """Note that all tries are over; `trained` is the chosen one."""
 
-    def seconds(self) -> float | None:
-        """Return the seconds spent up to now, with interrupted runs; None without a time budget."""
-        return None
-
 
 @dataclass(eq=False)
 class SearchFolder(Journal):
@@ -100,7 +111,6 @@ class SearchFolder(Journal):
 
     run: RunFolder
     words: list[str] = field(default_factory=list)  # what `spnc train` was given, to resume with
-    spent: Callable[[], float] | None = None  # seconds up to now, where a budget counts
     comment: Callable[[Outcome], str] | None = None  # head of `recipe.yaml`; None: no such file
     trying: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
@@ -108,13 +118,18 @@ class SearchFolder(Journal):
     _fingerprint: str = ""
     _about_best: dict[str, Any] | None = None
     _begin_with: tuple[Recipe, Dataset] | None = None
-    _beat_at: float = 0.0
+    _work: Savepoints | None = None
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether the next try has parameters already."""
+        return self.run.has_checkpoint
 
     @contextmanager
     def saving_on_interruption(self) -> Iterator[None]:
         """Write what there is when the tries inside are interrupted, and raise `Interrupted`."""
         try:
-            with writing(self.run.path):
+            with writing(self.run.path, self.run.sink, self.run.how_to_continue):
                 yield
         except KeyboardInterrupt:
             if self.trying == 0 or not self.established:
@@ -126,19 +141,12 @@ class SearchFolder(Journal):
             what = f"interrupted {at}; {finished} kept in {self.run.path}"
             raise self.run.interrupted(what) from None
 
-    def seconds(self) -> float | None:
-        """Return the seconds spent up to now."""
-        return self.spent() if self.spent is not None else None
-
     def open(self, recipe: Recipe, dataset: Dataset, sink: Sink, reader: TryReader) -> Begun:
         """Return what a resumed folder holds; stop if it belongs to another search."""
-        sha = hashlib.sha256(dataset.digest.encode())
-        sha.update(recipe_text(recipe).encode())
-        self._fingerprint = sha.hexdigest()
+        self._fingerprint = request_digest(recipe_text(recipe), dataset.digest)
         self._begin_with = (recipe, dataset)
         if not self.run.resuming:
-            killed = self.run.killed if self.run.retried else None
-            return Begun(seconds=0.0 if killed is None else self._unwritten(killed.began))
+            return Begun()
         begun = self._read(sink, reader)
         sink.stop()
         return begun
@@ -151,6 +159,18 @@ class SearchFolder(Journal):
         if self.run.resuming or not self.run.model.is_file():
             self._establish()
 
+    @property
+    def read_data(self) -> Callable[..., Dataset | None] | None:
+        """Reads data as the run folder has kept them, or else from their files."""
+        return self.run.read_data
+
+    @property
+    def savepoints(self) -> Savepoints:
+        """The kept work of the run folder."""
+        if self._work is None:
+            self._work = self.run.open_work(self._fingerprint, self._establish)
+        return self._work
+
     def planned(self, plan: Plan | None) -> None:
         """Write which try is about to begin."""
         self._plan = plan
@@ -160,10 +180,11 @@ class SearchFolder(Journal):
     def _establish(self) -> None:
         if self._begin_with is not None:
             recipe, dataset = self._begin_with
-            if not self.run.resuming:
-                self.run.clear(keep_checkpoint=False)
-            self.run.path.mkdir(parents=True, exist_ok=True)
-            write_text(self.run.lock, lock_text(recipe, dataset, self.run.path))
+            locked = lock_text(recipe, dataset, self.run.path)
+            if self.run.resuming:
+                write_text(self.run.lock, locked)
+            else:
+                self.run.replace(locked)
             self._begin_with = None
             self._write()
 
@@ -185,18 +206,18 @@ class SearchFolder(Journal):
         return state
 
     def keep(self, state: State) -> None:
-        """Write a checkpoint every `CHECKPOINT_SECONDS`, and the time spent."""
+        """Write a checkpoint every `CHECKPOINT_SECONDS`."""
         self.run.keep(state)
-        if self.spent is not None and time.monotonic() - self._beat_at >= BEAT_SECONDS:
-            self._write()
 
     def finished(self, outcome: Outcome, best: Trained | None) -> None:
         """Write the outcome; the model first, so that no file names a model that is not there."""
         self.outcomes.append(outcome)
         if best is not None:
             content = to_bytes(best.model)
+            self.run.renew()
             write_bytes(self._best_model(outcome.number), content)
-            self._write_recipe(outcome, best)
+            for file, text in self._recipe_text(outcome, best).items():
+                write_text(file, text)
             fitted = best.fitted
             self._about_best = {
                 "number": outcome.number,
@@ -217,21 +238,21 @@ class SearchFolder(Journal):
 
     def end(self, trained: Trained, dataset: Dataset) -> None:
         """Write the results; the lock file becomes that of the chosen recipe."""
-        write_text(self.run.tries, outcomes_text(trained.tries))
-        program = trained.model.program
-        write_text(self.run.lock, lock_text(trained.recipe, dataset, self.run.path, program))
         (chosen,) = (outcome for outcome in trained.tries if outcome.chosen)
-        self._write_recipe(chosen, trained)  # a run may have been killed just after a better one's
-        self.run.finish(trained.model, trained.metrics, trained.fitted.history)
-        self.run.search.unlink(missing_ok=True)
-        for file in (*self.run.path.glob(BEST), *self.run.left_over()):
-            file.unlink(missing_ok=True)
+        program = trained.model.program
+        texts = {
+            self.run.tries: outcomes_text(trained.tries),
+            self.run.lock: lock_text(trained.recipe, dataset, self.run.path, program),
+            # A run may have been killed just after a better one's was written.
+            **self._recipe_text(chosen, trained),
+        }
+        self.run.finish(trained.model, trained.metrics, trained.fitted.history, texts)
 
-    def _write_recipe(self, outcome: Outcome, trained: Trained) -> None:
-        """Write the short recipe for people, where one is wanted."""
-        if self.comment is not None:
-            text = self.comment(outcome) + short_text(trained.recipe)
-            write_text(self.run.recipe, text)
+    def _recipe_text(self, outcome: Outcome, trained: Trained) -> dict[Path, str]:
+        """Return the short recipe for people by its file, where one is wanted."""
+        if self.comment is None:
+            return {}
+        return {self.run.recipe: self.comment(outcome) + short_text(trained.recipe)}
 
     def _best_model(self, number: int) -> Path:
         return self.run.path / BEST.replace("*", str(number))
@@ -243,16 +264,17 @@ class SearchFolder(Journal):
             "tries": [outcome.as_record() for outcome in self.outcomes],
             "best": self._about_best,
             "plan": self._plan,
-            "seconds": self.seconds() or 0.0,
-            "written": time.time(),
         }
-        self._beat_at = time.monotonic()
+        self.run.renew()
         write_bytes(self.run.search, sealed_json(about))
 
     def _read(self, sink: Sink, reader: TryReader) -> Begun:
         file = self.run.search
         if not file.is_file():
-            self.run.report_nothing_to_resume("no search")
+            run = self.run
+            if not run.lock.is_file() or run.model.is_file() or run.checkpoint.is_file():
+                run.report_nothing_to_resume("no search")
+            # Else it ended just after its lock file was written, and begins again.
             return Begun()
         try:
             about = read_sealed_json(file.read_bytes())
@@ -268,8 +290,7 @@ class SearchFolder(Journal):
                 best = self._trained(about["best"], recipe, sink)
             self._plan = about["plan"]
             under_way = reader.proposal_of(self._plan) if same and self._plan else None
-            spent = float(about["seconds"]) + self._unwritten(float(about["written"]))
-            begun = Begun(tuple(self.outcomes), best, spent, under_way)
+            begun = Begun(tuple(self.outcomes), best, under_way)
         except (OSError, LookupError, TypeError, ValueError) as error:
             sink.error(
                 "E403",
@@ -287,11 +308,6 @@ class SearchFolder(Journal):
                 help=f"continue with `{self.run.resume_command()}`, or train into another folder",
             )
         return begun
-
-    def _unwritten(self, since: float) -> float:
-        """Return the seconds from a time until the run before was killed, which no file tells."""
-        killed = self.run.killed
-        return 0.0 if killed is None else max(0.0, killed.last_sign - since)
 
     def _trained(self, about: dict[str, Any], recipe: Recipe, sink: Sink) -> Trained | None:
         """Return the best model so far; its fitted parameters are those of the finished model."""

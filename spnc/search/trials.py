@@ -11,18 +11,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from spnc.common.budget import Budget
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Observer
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import InputError, Sink
 from spnc.pipeline import Trained, evaluate, fit, report_impossible_rows
+from spnc.runs.limit_metrics import LimitMetrics
 from spnc.runs.metrics import SearchMetrics
 from spnc.runs.outcome import Outcome
+from spnc.runs.watch import expect_training
 from spnc.search.compile_cache import CompileCache
 from spnc.search.journal import Begun, Journal
 from spnc.spec.recipe import Recipe
 from spnc.spec.search_section import value_text
 from spnc.training import Enough, Record, State
+from spnc.training.time_limit import TimeLimit
 
 Clock = Callable[[], float]
 _SCORED = ("train", "valid")  # the splits that tries are scored on
@@ -58,13 +62,15 @@ class Trials:
         *,
         enough: Enough | None = None,
         deadline: Deadline = NEVER,
+        limit: TimeLimit | None = None,
         resume: State | None = None,
         note: Mapping[str, Any] | None = None,
     ) -> Outcome:
         """Train a try and score it.
 
         `resume` is where an earlier try of the same recipe was stopped; `note` is kept with the
-        outcome. Raises `OutOfTimeError` if the deadline is over before training begins.
+        outcome. Raises `OutOfTimeError` if the deadline is over before training begins. With a
+        `limit`, the first try is kept even if there was no time to train it.
         """
         began = self.clock()
         self.journal.trying = number
@@ -77,6 +83,7 @@ class Trials:
 
         try:
             compiled = self.cache.compile(recipe, own, self.observer, deadline)
+            expect_training(recipe.limits, compiled.parameters, self.dataset)
             state = self.journal.begin(compiled, own) or resume
             found = fit(
                 compiled,
@@ -85,7 +92,8 @@ class Trials:
                 resume=state,
                 keep=keep,
                 enough=pace.ask,
-                deadline=deadline,
+                deadline=deadline if limit is None or self.best is not None else NEVER,
+                limit=limit,
             )
         except InputError as error:
             raise _in_try(error, number, values) from None
@@ -112,6 +120,7 @@ class Trials:
             pace=pace.of_iterations(history),
             kept=found.fitted.kept_iteration,
             stopped=found.fitted.stopped,
+            ended=found.ended,
             note=dict(note or {}),
         )
         is_best = outcome.better_than(self.best)
@@ -125,11 +134,17 @@ class Trials:
         return outcome
 
     def end(
-        self, reading: float, choices: Mapping[str, list[Any]], budget: float | None = None
+        self,
+        reading: float,
+        choices: Mapping[str, list[Any]],
+        *,
+        budget: Budget | None = None,
+        limits: LimitMetrics | None = None,
     ) -> Trained:
         """Score the chosen model on the test rows too, and write it where there is a folder.
 
-        `reading` is how many seconds the data took; `choices` and `budget` go into the metrics.
+        `reading` is how many seconds the data took; `choices`, `limits` and the `budget` of
+        `--auto` go into the metrics.
         """
         best, trained = self.sink.require(self.best), self.sink.require(self.trained)
         _pass_on(self._warnings, self.sink)
@@ -139,15 +154,18 @@ class Trials:
         rest = [name for name in self.dataset.splits if name not in _SCORED]
         trained = evaluate(trained, self.dataset, rest, self.observer)
         report_impossible_rows(trained.scores, self.sink)
-        spent = self.journal.seconds()
-        if spent is None:
-            spent = reading + sum(o.seconds for o in self.outcomes)
+        spent = reading + sum(o.seconds for o in self.outcomes)
+        if budget is not None:
+            spent = budget.used()  # with what was given up, killed or not finished
         ordered = sorted(self.outcomes, key=lambda o: o.number)
         tries = tuple(replace(o, chosen=o.number == best.number) for o in ordered)
         found = SearchMetrics(
-            choices, best.number, round(spent, 3), tuple(o.metrics() for o in tries), budget
+            choices, best.number, round(spent, 3), tuple(o.metrics() for o in tries)
         )
-        trained = replace(trained, tries=tries, metrics=replace(trained.metrics, search=found))
+        if budget is not None:
+            found = replace(found, budget=budget.seconds)
+        metrics = replace(trained.metrics, search=found, limits=limits)
+        trained = replace(trained, tries=tries, metrics=metrics)
         self.journal.end(trained, self.dataset)
         return trained
 

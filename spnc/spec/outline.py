@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spnc.registry import Options, fields_of
+from spnc.common.quantities import Bytes, Seconds, size_text, time_text
+from spnc.registry import Field, Options, fields_of, optional_type
 from spnc.spec.recipe import Recipe
 
 
@@ -158,7 +159,7 @@ def outline(options: Options, full: bool, name_key: str = "") -> Group:
             name = inner.name
             name_key = f.rule.registry.key if f.rule.registry else ""
             continue
-        plain = _plain(value, f.rule.registry, full)
+        plain = _amount_text(f, value) or _plain(value, f.rule.registry, full)
         if f.rule.keyed:
             plain = Group(tuple(_keyed(each, f.rule.keyed) for each in value))
         items.append(Item(f.name, plain, span.line if span else 0))
@@ -166,6 +167,14 @@ def outline(options: Options, full: bool, name_key: str = "") -> Group:
         items.sort(key=lambda i: i.line)  # as written, so that comments stay with what they are on
     here = options.spans.get("")
     return Group(tuple(items), name, name_key, here.line if here else 0)
+
+
+def _amount_text(field: Field, value: Any) -> str | None:
+    """A time or an amount of memory with its unit; None for other values."""
+    kind, _ = optional_type(field.type)
+    if value is None or kind not in (Seconds, Bytes):
+        return None
+    return time_text(value) if kind is Seconds else size_text(value)
 
 
 def _keyed(options: Options, key: str) -> Item:

@@ -21,6 +21,7 @@ from spnc.registry import (
     option,
 )
 from spnc.residuals import Residual
+from spnc.spec.limits import Limits
 from spnc.spec.space import Search, Space
 from spnc.training import Objective, Optimizer
 from spnc.training.flow_pruning import Prune
@@ -54,6 +55,16 @@ class Component(Options):
     )
     learner: Learner = choice(LEARNERS, doc="the structure learner", inline=True)
 
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report repeated rows for a learner to which every row is described by the others."""
+        if self.bootstrap and getattr(self.learner, "needs_own_rows", False):
+            yield Conflict(
+                "bootstrap",
+                f"`{self.learner.plugin_name}` describes each row by the others, and `bootstrap` "
+                "repeats rows",
+                "drop `bootstrap`",
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Lock(Options):
@@ -75,6 +86,8 @@ class Recipe(Options):
     """
 
     spnc: int = option(VERSION, "the version of the spec format", min=1)
+    # Before what it has the digest of: a lock file that was cut short is noticed.
+    lock: Lock | None = option(None, "written by spnc into `recipe.lock.yaml`")
     model: str = option(doc="the model's name")
     plugins: tuple[str, ...] | None = option(
         None,
@@ -95,11 +108,11 @@ class Recipe(Options):
         OBJECTIVES, "joint", "what parameters are fitted to once the optimizer is done"
     )
     prune: Prune | None = option(None, "edges to drop after training, before fitting once more")
+    limits: Limits | None = option(None, "how much time and memory training may take")
     backend: Backend = choice(BACKENDS, "auto", "what does the computing")
     seed: int = option(0, "the seed of all randomness in learning", min=0)
     search: Search | None = option(None, "how values under `search` are tried")
 
-    lock: Lock | None = option(None, "written by spnc into `recipe.lock.yaml`")
     space: Space | None = field(default=None, repr=False)
 
     def conflicts(self) -> Iterator[Conflict]:

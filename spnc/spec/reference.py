@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Any
 
+from spnc.common.quantities import Bytes, Seconds
 from spnc.data.columns import Label
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import (
@@ -20,6 +21,7 @@ from spnc.registry import (
     fields_of,
     optional_type,
 )
+from spnc.spec.limits import Limits
 from spnc.spec.recipe import Component, Lock, Recipe
 from spnc.spec.space import Search
 from spnc.training.flow_pruning import Prune
@@ -53,6 +55,7 @@ def reference() -> str:
     parts.append(_section("An entry of `forest`", Component))
     parts.append(_section("`smoothing`", Smoothing))
     parts.append(_section("`prune`", Prune))
+    parts.append(_section("`limits`", Limits))
     registries: list[Registry[Any]] = [
         LEARNERS,
         RESIDUALS,
@@ -96,6 +99,8 @@ def _type_name(kind: Any) -> str:
     names = {int: "whole number", float: "number", str: "text", bool: "true or false"}
     if kind == Label:
         return "value"
+    if kind in (Seconds, Bytes):
+        return "time, such as `2h`" if kind is Seconds else "memory, such as `4GB`"
     if kind in names:
         return names[kind]
     origin = typing.get_origin(kind)

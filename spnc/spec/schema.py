@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Any
 
+from spnc.common.quantities import Bytes, Seconds
 from spnc.data.columns import Label
 from spnc.registry import Field, Options, Registry, fields_of, optional_type
 from spnc.spec.recipe import Recipe
@@ -172,6 +173,8 @@ def _value(kind: Any, field: Field, search: bool) -> dict[str, Any]:
         }
     if kind == Label:
         return {"type": ["string", "number", "boolean"]}
+    if kind in (Seconds, Bytes):  # with a unit, or a bare number
+        return {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}]}
     found: dict[str, Any] = {"type": _SIMPLE[kind]}
     rule = field.rule
     bounds = {

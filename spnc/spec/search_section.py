@@ -27,7 +27,7 @@ from spnc.spec.write_dsl import dsl_value
 
 KEY = "search"
 # Options that identify a run, and are the same for every try.
-FIXED = ("spnc", "model", "plugins", "data", "backend", "lock", KEY)
+FIXED = ("spnc", "model", "plugins", "data", "backend", "limits", "lock", KEY)
 # What tries have to have in common to be compared, and the forest, whose entries are searched for.
 _FIXED_PATHS = (("forest",), ("objective",), ("objective", "kind"), ("objective", "target"))
 _FEW = 1_000_000  # points of a grid that are numbered in an array to draw from them

@@ -6,6 +6,16 @@ import math
 import typing
 from typing import Any, Final
 
+from spnc.common.quantities import (
+    MOST_BYTES,
+    MOST_SECONDS,
+    SIZES,
+    TIMES,
+    Bytes,
+    Seconds,
+    bytes_in,
+    seconds_in,
+)
 from spnc.data.columns import Label
 from spnc.diagnostics import Sink, Span, nearest
 from spnc.registry import Rule
@@ -43,6 +53,8 @@ def single_value(kind: Any, rule: Rule, tree: Tree, sink: Sink) -> Any:
         )
         return FAILED
     value = tree.value
+    if kind is Seconds or kind is Bytes:
+        return _amount(kind, tree, sink)
     if kind is str:
         if value is None or len(tree.text.splitlines()) > 1:
             return wrong_type("a text in one line", tree, sink)
@@ -63,6 +75,23 @@ def single_value(kind: Any, rule: Rule, tree: Tree, sink: Sink) -> Any:
         sink.error("E107", f"{number} is out of range: it has to be {wanted}", tree.span)
         return FAILED
     return value
+
+
+def _amount(kind: Any, tree: Scalar, sink: Sink) -> Any:
+    """A time or an amount of memory, above 0 and within reason."""
+    is_time = kind is Seconds
+    found = None
+    if not isinstance(tree.value, bool):
+        found = seconds_in(tree.text) if is_time else bytes_in(tree.text)
+    if found is None:
+        expected = "a time" if is_time else "an amount of memory"
+        return wrong_type(expected, tree, sink, f"write it as {TIMES if is_time else SIZES}")
+    most: float = MOST_SECONDS if is_time else MOST_BYTES
+    if 0 < found <= most:
+        return found
+    wanted = "above 0" if found <= 0 else "at most 1000 hours" if is_time else "at most 1000000 TB"
+    sink.error("E107", f"{short(tree.text)} is out of range: it has to be {wanted}", tree.span)
+    return FAILED
 
 
 def wrong_type(expected: str, tree: Tree, sink: Sink, help: str | None = None) -> _Failed:

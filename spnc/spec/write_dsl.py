@@ -123,11 +123,12 @@ def dsl_value(value: Any, indent: str = "") -> str:
         return repr(int(value))
     if isinstance(value, int | float):
         return short_exponent(repr(value))
-    return _dsl_text(value, f"{NAME.pattern}|{_SOURCE}")
+    return _dsl_text(value, f"{NAME.pattern}|{_SOURCE}|{_AMOUNT}")
 
 
 _WORDS = ("none", "null", "true", "false")  # which mean something without quotes
 _SOURCE = r"[a-z]+:[\w.-]+"  # as in the grammar
+_AMOUNT = r"([0-9]+(\.[0-9]+)?(h|min|m|s|[KMGT]i?B))+"  # also as there
 
 
 def _dsl_text(value: str, bare: str) -> str:

@@ -89,11 +89,25 @@ def a_resumed_fit_ends_with_the_same_parameters(objective: Objective, seed: int)
         expect(same, "the parameters differ from those of the fit that was not interrupted")
 
 
+def a_cut_objective_takes_at_most_n_of_the_same_steps(objective: Objective, seed: int) -> None:
+    """`cut(n)` ends after n iterations as far as the whole fit was, or is None."""
+    whole = _fitted(objective, _task(seed))
+    for iterations in (0, 2) if whole is not None else ():
+        cut = objective.cut(iterations)
+        found = _fitted(cut, _task(seed)) if cut is not None else None
+        if found is not None and whole is not None:
+            last = found.history[-1].iteration
+            expect(last <= iterations, f"cut({iterations}) took {last} iterations")
+            scores, same = ([r.objective for r in fit.history] for fit in (found, whole))
+            expect(scores == same[: len(scores)], f"cut({iterations}) takes other steps")
+
+
 OBJECTIVE_PROMISES = tuple(
     Promise(check, _SEEDS)
     for check in (
         what_it_keeps_is_valid_and_no_worse,
         the_same_seed_gives_the_same_parameters,
         a_resumed_fit_ends_with_the_same_parameters,
+        a_cut_objective_takes_at_most_n_of_the_same_steps,
     )
 )

@@ -51,6 +51,21 @@ class FitResult:
     kept: str  # which parameters were kept: "best on valid" or "last"
     kept_iteration: int
 
+    def known_scores(self, tables: Mapping[str, Table]) -> dict[str, Score]:
+        """Return the scores that training has computed of the parameters that were kept."""
+        kept = self.history[self.kept_iteration]
+        seen = {
+            "train": (kept.train, kept.train_impossible),
+            "valid": (kept.valid, kept.valid_impossible),
+        }
+        found = {}
+        for name, (average, impossible) in seen.items():
+            if average is not None and impossible is not None:
+                possible = float(tables[name].weights.sum()) - impossible
+                total = average * possible if possible > 0.0 else 0.0
+                found[name] = Score(total, possible, impossible)
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class State:
@@ -108,6 +123,13 @@ class Objective(Protocol):
 
     def refine(self, task: FitTask) -> FitResult | None:
         """Fit the parameters further, from `task.start`. Return None if a problem was reported."""
+        ...
+
+    def cut(self, iterations: int) -> Self | None:
+        """Return an objective that takes the same steps but at most `iterations` of them.
+
+        Return None if there is no such objective; then it is not ended by a time limit.
+        """
         ...
 
     def score(self, engine: Engine, parameters: Parameters, table: Table) -> Score | None:

@@ -15,8 +15,18 @@ from spnc.leaves.smoothing import Smoothing
 from spnc.program.lift import lift
 from spnc.program.lower import lower
 from spnc.program.program import Parameters, Program
-from spnc.training import Enough, FitResult, FitTask, Objective, Optimizer, Record, State
+from spnc.training import (
+    OUT_OF_TIME,
+    Enough,
+    FitResult,
+    FitTask,
+    Objective,
+    Optimizer,
+    Record,
+    State,
+)
 from spnc.training.flow_pruning import Prune
+from spnc.training.time_limit import OBJECTIVE, PRUNING, TRAINING, Ended, TimeLimit, shortened
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class FittedProgram:
     fitted: FitResult  # of all fits: the history of each continues that of the one before
     pruning: PruneOutcome | None = None
     refined: FitResult | None = None  # the fit to an objective other than the joint likelihood
+    ended: Ended | None = None  # the fit that was ended early, if any
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +70,7 @@ class ProgramFitter:
     observer: Observer
     keep: Callable[[State], None] | None = None  # called after every iteration
     enough: Enough | None = None  # ends a fit early; not used where other fits follow
+    limit: TimeLimit | None = None  # ends any fit early
 
     def fit(
         self, program: Program, start: Parameters, resume: State | None
@@ -71,12 +83,19 @@ class ProgramFitter:
         found = self._generative(program, start, resume, done)
         if found is None or not self.objective.refines:
             return found
+        objective: Objective | None = self.objective
+        if found.ended is not None:
+            objective = self.objective.cut(0)
+        if objective is None:
+            return found
         fits = found.pruning.fits if found.pruning is not None else (found.fitted,)
-        refined = self._refined(found, resume if len(done) == len(fits) else None, fits)
+        state = resume if len(done) == len(fits) else None
+        refined = self._refined(objective, found, state, fits)
         if refined is None:
             return None
         fitted = _joined(found.fitted, refined, accepted=True)
-        return replace(found, fitted=fitted, refined=refined)
+        ended = found.ended or _ended(OBJECTIVE, refined)
+        return replace(found, fitted=fitted, refined=refined, ended=ended)
 
     def _generative(
         self, program: Program, start: Parameters, resume: State | None, done: list[FitResult]
@@ -88,8 +107,9 @@ class ProgramFitter:
             first = self._fit(program, start, resume)
         if first is None:
             return None
-        if self.prune is None:
-            return FittedProgram(program, first)
+        ended = _ended(TRAINING, first)
+        if self.prune is None or ended is not None:
+            return FittedProgram(program, first, ended=ended)
         self.observer.stage(Stage.PRUNING)
         smaller, start = self._pruned(self.prune, program, first.parameters)
         if smaller is program:
@@ -102,6 +122,8 @@ class ProgramFitter:
             second = self._fit(smaller, start, resume if done else None, (first,))
         if second is None:
             return None
+        if (ended := _ended(PRUNING, second)) is not None:
+            return FittedProgram(program, first, ended=ended)
         accepted = self.prune.accepts(_kept_record(first), _kept_record(second))
         edges = (program.edges, smaller.edges)
         outcome = PruneOutcome(self.prune.flow_below, *edges, accepted, (first, second))
@@ -120,21 +142,33 @@ class ProgramFitter:
 
         self.observer.training(getattr(self.optimizer, "max_iterations", None))
         task = self._task(program, start, resume, earlier, show)
-        if self.prune is None and not self.objective.refines:
-            task = replace(task, enough=self.enough)
+        asked = []
+        if self.enough is not None and self.prune is None and not self.objective.refines:
+            asked.append(self.enough)
+        if self.limit is not None and shortened(self.optimizer, 0) is not None:
+            asked.append(self.limit.enough)
+        if asked:
+            task = replace(task, enough=lambda history: sum(ask(history) for ask in asked) > 0)
         return self.optimizer.fit(task)
 
     def _refined(
-        self, found: FittedProgram, resume: State | None, earlier: tuple[FitResult, ...]
+        self,
+        objective: Objective,
+        found: FittedProgram,
+        resume: State | None,
+        earlier: tuple[FitResult, ...],
     ) -> FitResult | None:
         def show(last: Record, is_best: bool) -> None:
             train = last.train if last.train_conditional is None else last.train_conditional
             self.observer.iteration(last.iteration, train, last.valid_conditional, is_best)
 
         self.observer.stage(Stage.REFINING)
-        self.observer.training(getattr(self.objective, "max_iterations", None))
+        self.observer.training(getattr(objective, "max_iterations", None))
         start = found.fitted.parameters
-        return self.objective.refine(self._task(found.program, start, resume, earlier, show))
+        task = self._task(found.program, start, resume, earlier, show)
+        if self.limit is not None and objective.cut(0) is not None:
+            task = replace(task, enough=self.limit.enough)
+        return objective.refine(task)
 
     def _task(
         self,
@@ -173,6 +207,11 @@ class ProgramFitter:
         if thinned is parameters:
             return program, parameters
         return lower(passes.run(lift(program, thinned), passes.BEFORE_TRAINING, keep=False))
+
+
+def _ended(fit: str, fitted: FitResult) -> Ended | None:
+    """Return that a fit was ended early; None if it was not."""
+    return Ended(fit, fitted.history[-1].iteration) if fitted.stopped == OUT_OF_TIME else None
 
 
 def _joined(first: FitResult, second: FitResult, accepted: bool) -> FitResult:

@@ -42,7 +42,16 @@ class Run(ABC):
         self.seconds = seconds
         self.tried = 0
         self.places: set[str] = set()
-        self.began = time.monotonic()
+        self.begin()
+
+    def begin(self) -> None:
+        """Count the time from now on."""
+        self.began, self._cpu_began = time.monotonic(), time.process_time()
+
+    @property
+    def cpu_spent(self) -> float:
+        """The seconds of computing since the run began."""
+        return time.process_time() - self._cpu_began
 
     @property
     def spent(self) -> float:
@@ -86,7 +95,7 @@ def mutate(harness: Harness, seed: int, run: Run) -> None:
     """Try seeds and mutations of them until the run is over."""
     inputs = plain_inputs(harness, seed)
     first = next(inputs)  # makes the seeds, which is not a part of the time
-    run.began = time.monotonic()
+    run.begin()
     for given in chain([first], inputs):
         if run.is_over():
             break
@@ -119,7 +128,7 @@ def guide(reader: str, folder: Path, seed: int, run: Run) -> None:
         for i, given in enumerate(harness.corpus):
             (corpus / f"{i:05}").write_bytes(harness.encoded(given))
             run.attempt(harness, given)  # instruments modules that are imported on first use
-    run.began = time.monotonic()
+    run.begin()
 
     def try_one(data: bytes) -> None:
         if run.is_over():

@@ -7,11 +7,11 @@ import json
 import numpy as np
 
 from spnc import checks
+from spnc.compilation import circuit_model
 from spnc.diagnostics import Sink, Source
 from spnc.graph.interchange import read_node_link_text, to_node_link
 from spnc.graph.nodes import Graph
 from spnc.graph.text import read_circuit_text, write_circuit_text
-from spnc.pipeline import circuit_model
 from spnc.program.program import Parameters
 from spnc.registry import BACKENDS
 from spnc.spec.read import recipe_from

@@ -134,7 +134,9 @@ class Broken(Harness):
             case b"raise":
                 raise KeyError("a")
             case b"wait":
-                time.sleep(0.02)
+                began = time.process_time()
+                while time.process_time() < began + 0.02:
+                    pass
             case b"words":
                 error = InputError([])
                 error.args = ("\ud800",)
@@ -201,7 +203,9 @@ def test_a_process_that_dies_is_a_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "executable", "false")
-    assert command_line.fuzz("npz", 1.0, 0, tmp_path, plain=True) == 1
+    options = ["--plain", "--seconds", "1", "--reader", "npz", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["tests.fuzz", *options])
+    assert command_line.main() == 1
     assert "1 finding in" in capsys.readouterr().out
     (report,) = tmp_path.glob("*.report.txt")
     assert report.read_text().startswith("ended by 1\n")

@@ -40,7 +40,7 @@ class _Written(Run):
 
     def _write(self) -> None:
         self.written = time.monotonic()
-        content = {"tried": self.tried, "seconds": self.spent}
+        content = {"tried": self.tried, "seconds": self.spent, "cpu": self.cpu_spent}
         (self.folder / "tally.json").write_text(json.dumps(content))
 
     def keep(self, found: Finding) -> None:

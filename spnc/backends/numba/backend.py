@@ -52,15 +52,17 @@ class NumbaBackend(Options):
         """Return itself."""
         return self
 
-    def prepare(self, program: Program, progress: Progress) -> None:
+    def prepare(self, program: Program, progress: Progress) -> Diagnostic | None:
         """Compile the kernels that the program needs, or read them from disk."""
         from spnc.backends.numba.dense import has_dense_blocks
         from spnc.backends.numba.first_use import compile_kernels
+        from spnc.backends.planning.compiling import why_not_kept
 
         label = "compiling, only once on this machine: kernel"
         numbers = any(not leaf.kind.is_finite for leaf in program.leaves)
         dense = has_dense_blocks(program)
         compile_kernels(dense, numbers, lambda done: progress(label, done, None))
+        return why_not_kept()
 
     def open(self, program: Program) -> CpuEngine:
         """Return an engine for the program."""

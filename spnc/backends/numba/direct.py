@@ -87,9 +87,10 @@ class DirectPass:
 
     def ratios(self, parameters: Parameters) -> LeafRatios:
         """Return the leaf values for these parameters, made once."""
-        if self._ratios is None or self._ratios.parameters is not parameters:
-            self._ratios = LeafRatios(self.places, parameters)
-        return self._ratios
+        found = self._ratios  # held here: another thread may replace it by its own
+        if found is None or found.parameters is not parameters:
+            found = self._ratios = LeafRatios(self.places, parameters)
+        return found
 
     def is_exact(self, log_ratios: Floats, log_bound: Floats) -> NDArray[np.bool_]:
         """Return of which rows it is certain that nothing was lost."""

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import config, njit
 from numba.core import event
+
+from spnc.diagnostics import Diagnostic
 
 FAST = {"reassoc", "contract", "nsz"}
 EXACT = {"contract"}
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Unkept:
+    """Why compiled code is not kept on disk, as far as that has come up; None if it is."""
+
+    reason: str | None = None
+
+
+def why_not_kept() -> Diagnostic | None:
+    """Return why the next process has to compile the kernels again (W701); None if it has not."""
+    if _Unkept.reason is None:
+        return None
+    message = "compiled code cannot be kept, so every process compiles it again"
+    hint = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written to"
+    return Diagnostic("W701", message, "warning", notes=(_Unkept.reason,), help=hint)
 
 
 def kernel(function: F) -> F:
@@ -30,13 +50,33 @@ def exact_kernel(function: F) -> F:
 
 
 def _compiled(function: F, fastmath: set[str]) -> F:
-    try:
-        compiled = njit(cache=True, nogil=True, fastmath=fastmath, error_model="numpy")(function)
-    except RuntimeError:  # no folder for the cache can be written to
-        compiled = njit(nogil=True, fastmath=fastmath, error_model="numpy")(function)
-    else:
-        _guard_cache(compiled)
-    return cast("F", compiled)
+    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
+    if _may_have_cache(function):
+        try:
+            compiled = njit(cache=True, **options)(function)
+        except RuntimeError:  # no folder for the cache can be written to
+            pass
+        else:
+            _guard_cache(compiled)
+            return cast("F", compiled)
+    _Unkept.reason = "no folder for it can be written to"
+    return cast("F", njit(**options)(function))
+
+
+def _may_have_cache(function: Callable[..., Any]) -> bool:
+    """Whether numba can be asked for a cache.
+
+    For a user without a home it would make a folder named `~` in the working directory, unless
+    another place is given, or the folder of the source can be written to.
+    """
+    if config.CACHE_DIR or "XDG_CACHE_HOME" in os.environ:  # type: ignore[attr-defined]
+        return True
+    with suppress(RuntimeError):
+        Path.home()
+        return True
+    beside = Path(function.__code__.co_filename).parent
+    own = beside / "__pycache__"
+    return os.access(own if own.is_dir() else beside, os.W_OK)
 
 
 def _guard_cache(compiled: Any) -> None:
@@ -45,17 +85,26 @@ def _guard_cache(compiled: Any) -> None:
     Numba trusts them: a file that was cut short is an exception, a changed byte of machine code a
     wrong result. So each one ends with a checksum. An intact index, too, may not be readable:
     numba reads the argument types in it before it checks whether it is out of date, and fails if
-    a type has been moved or renamed since.
+    a type has been moved or renamed since. And it fails where code cannot be written, for example
+    because the disk is full.
     """
     file: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    private = ("_load_index", "_load_data", "_dump", "_index_path", "_data_path")
+    private = ("_load_index", "_load_data", "_dump", "_index_path", "_data_path", "_version")
     if not all(hasattr(file, name) for name in private):  # numba may change what is private to it
         return
     load_index, load_data, dump = file._load_index, file._load_data, file._dump
+    head = pickle.dumps(file._version, protocol=-1)  # what numba writes before an index
+    save = compiled._cache.save_overload
+
+    def save_if_possible(signature: Any, data: Any) -> None:
+        try:
+            save(signature, data)
+        except OSError as error:
+            _Unkept.reason = f"`{compiled._cache.cache_path}`: {error.strerror or error}"
 
     def load_intact_index() -> Any:
         try:
-            return load_index() if _is_sealed(file._index_path) else {}
+            return load_index() if _is_sealed(file._index_path, head) else {}
         except (AttributeError, ImportError):
             return {}
 
@@ -67,6 +116,7 @@ def _guard_cache(compiled: Any) -> None:
 
     file._load_index, file._load_data = load_intact_index, load_intact_data
     file._dump = lambda data: _sealed(dump(data))
+    compiled._cache.save_overload = save_if_possible
 
 
 def _sealed(content: bytes) -> bytes:
@@ -74,14 +124,15 @@ def _sealed(content: bytes) -> bytes:
     return content + sha256(content).digest() + len(content).to_bytes(8, "little")
 
 
-def _is_sealed(path: str) -> bool:
-    """Whether a file exists and ends with content that `_sealed` has written."""
+def _is_sealed(path: str, head: bytes = b"") -> bool:
+    """Whether a file exists and has, after its head, only what `_sealed` has written."""
     try:
         found = Path(path).read_bytes()
-    except FileNotFoundError:
+    except OSError:
         return False
-    content, digest, length = found[:-40], found[-40:-8], int.from_bytes(found[-8:], "little")
-    return 0 < length <= len(content) and sha256(content[-length:]).digest() == digest
+    content, digest, length = found[len(head) : -40], found[-40:-8], found[-8:]
+    whole = len(content) == int.from_bytes(length, "little") and found.startswith(head)
+    return whole and sha256(content).digest() == digest
 
 
 def inlined(function: F) -> F:

@@ -85,14 +85,18 @@ class Planner:
         ids = np.empty(self.row_count, dtype=np.uint16)
         most = min(self.row_count // MIN_REDUCTION, MAX_PROJECTIONS)
         for scope in range(index.scope_count):
-            columns, part = index.scope_columns(scope), index.scope_part[scope]
+            part = index.scope_part[scope]
+            if part >= 0 and found[part] == ROWS:
+                found.append(ROWS)
+                continue
+            columns = index.scope_columns(scope)
             is_wide = bool(self.wide[columns].any())
             if len(columns) == 1:
                 found.append(ROWS if is_wide else 1 + int(columns[0]))
                 continue
             count = -1
             limit = min(most, SCRATCH_ENTRIES // int(self.states[columns].max()))
-            if limit > 0 and not is_wide and not (part >= 0 and found[part] == ROWS):
+            if limit > 0 and not is_wide:
                 count = project(self.codes, self.states, columns, self.all_rows, limit, ids)
             found.append(len(self.domains) if count >= 0 else ROWS)
             if count >= 0:

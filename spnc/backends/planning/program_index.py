@@ -10,7 +10,7 @@ import numpy as np
 
 from spnc.backends.planning.kinds import PRODUCT, SUM
 from spnc.common.arrays import Floats, Ints
-from spnc.common.column_sets import members
+from spnc.common.column_sets import ColumnSet, members
 from spnc.leaves import Distribution
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.program.program import Parameters, Program
@@ -46,6 +46,7 @@ class ProgramIndex:
         self.program = program
         self.states = np.array([c.states for c in program.columns], dtype=np.int64)
         self.leaf_columns: Ints = np.concatenate([t.variables for t in program.leaves])
+        self._columns: dict[int, Ints] = {}
         self._joined: dict[tuple[int, ...], tuple[Ints, Ints]] = {}
 
     @cached_property
@@ -77,16 +78,12 @@ class ProgramIndex:
     # -- scopes, computed at first use ---------------------------------------------------------
 
     @cached_property
-    def _scopes(self) -> tuple[list[int], list[int]]:
+    def _scopes(self) -> tuple[list[ColumnSet], list[int]]:
         """The distinct scopes as column sets, smallest first, and the scope of every node."""
         bits = self.program.scopes()
         distinct = sorted(set(bits), key=lambda s: (s.bit_count(), s))
         number = {s: i for i, s in enumerate(distinct)}
         return distinct, [number[s] for s in bits]
-
-    @cached_property
-    def _columns(self) -> list[Ints]:
-        return [np.array(members(s), dtype=np.int64) for s in self._scopes[0]]
 
     @property
     def scope_count(self) -> int:
@@ -114,21 +111,25 @@ class ProgramIndex:
 
     def scope_columns(self, scope: int) -> Ints:
         """Return the columns of a scope, ascending."""
-        return self._columns[scope]
+        found = self._columns.get(scope)
+        if found is None:
+            own = members(self._scopes[0][scope])
+            found = self._columns[scope] = np.array(own, dtype=np.int64)
+        return found
 
     def node_columns(self, nodes: Ints) -> list[Ints]:
         """Return the columns of some nodes, ascending."""
-        return [self._columns[self.scope_of[n]] for n in nodes.tolist()]
+        return [self.scope_columns(self.scope_of[n]) for n in nodes.tolist()]
 
     def union_columns(self, scopes: Sequence[int]) -> Ints:
         """Return the columns of disjoint scopes together, ascending."""
-        return np.sort(np.concatenate([self._columns[s] for s in scopes]))
+        return np.sort(np.concatenate([self.scope_columns(s) for s in scopes]))
 
     def scopes_columns(self, scopes: tuple[int, ...]) -> tuple[Ints, Ints]:
         """Return where the columns of each of several scopes start, and all their columns."""
         found = self._joined.get(scopes)
         if found is None:
-            own = [self._columns[s] for s in scopes]
+            own = [self.scope_columns(s) for s in scopes]
             found = self._joined[scopes] = (np.cumsum([0, *map(len, own)]), np.concatenate(own))
         return found
 

@@ -45,10 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.cli.output import complain, say, table
     from spnc.common.progress_display import observing
     from spnc.common.wording import duration
+    from spnc.compilation import circuit_model, compile_recipe
     from spnc.diagnostics import Sink, did_you_mean, writing
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model
-    from spnc.pipeline import circuit_model, compile_recipe
     from spnc.spec.recipe import Recipe
 
     sink = Sink()

@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     model = sink.require(found_model)
     with observing(arguments.quiet) as observer:
         observer.stage("computing pairs")
-        model.backend.prepare(model.program, observer.progress)
+        sink.add(model.backend.prepare(model.program, observer.progress))
         found = dependence(
             model.program,
             model.parameters,

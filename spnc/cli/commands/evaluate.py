@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     quiet = arguments.quiet or (to_output and sys.stdout is not None and sys.stdout.isatty())
     with ExitStack() as files, observing(quiet) as observer:
         observer.stage("evaluating")
-        model.backend.prepare(model.program, observer.progress)
+        sink.add(model.backend.prepare(model.program, observer.progress))
         per_row = None if arguments.per_row is None else _PerRow(arguments.per_row, files)
         for split, piece in stream_table(
             arguments.data,

@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.graph.interchange import to_node_link
     from spnc.graph.text import write_circuit_text
     from spnc.model import Model
+    from spnc.spec.locked import NO_DIGEST
     from spnc.spec.recipe import Recipe
     from spnc.spec.write_dsl import write_dsl
     from spnc.spec.write_yaml import write_yaml
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = None
     if isinstance(thing, Recipe):
         if thing.lock is not None:  # the digest is of the file as it was
-            thing = replace(thing, lock=replace(thing.lock, spec=None))
+            thing = replace(thing, lock=replace(thing.lock, spec=NO_DIGEST))
         if to != "json":
             text = (write_yaml if to == "yaml" else write_dsl)(thing, full=arguments.full)
     elif not isinstance(thing, Model) and to != "yaml":

@@ -58,9 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.api import read_thing
     from spnc.cli.output import complain, say, table
     from spnc.common.progress_display import observing
+    from spnc.compilation import compile_recipe
     from spnc.diagnostics import Sink
     from spnc.model import Model
-    from spnc.pipeline import compile_recipe
     from spnc.program.inspection import inspect_program
     from spnc.program.lower import lower
     from spnc.spec.recipe import Recipe

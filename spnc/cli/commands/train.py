@@ -11,8 +11,9 @@ from spnc.cli.arguments import add_json, add_plugins, add_quiet, add_settings, c
 
 if TYPE_CHECKING:
     from spnc.pipeline import Trained
-    from spnc.runs.metrics import SearchMetrics
+    from spnc.runs.metrics import Metrics, SearchMetrics
 
+_ENDED = {"objective": "fit to the objective", "pruning": "fit after pruning"}
 _MOST_SHOWN = 40  # tries in the table on the screen
 
 
@@ -38,7 +39,11 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--budget",
         metavar="TIME",
-        help="with --auto, the time to spend: 90s, 10min, 2h, 1h30m (default: 10min)",
+        help="the time to spend, then the best so far is kept: 90s, 10min, 2h, 1h30m (default: "
+        "with --auto 10min, else the spec's limits)",
+    )
+    parser.add_argument(
+        "--log", metavar="FILE", help="append what happens to this file, a line of JSON each"
     )
     parser.add_argument(
         "-o",
@@ -52,7 +57,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="continue from the checkpoint in --out, to the same bits",
+        help="continue the run in --out to the same bits; if it is finished, show it",
     )
     add_settings(parser)
     add_plugins(parser)
@@ -67,29 +72,32 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.cli.output import complain, say
     from spnc.common.progress_display import observing
     from spnc.runs.interruption import Interrupted
-    from spnc.search.auto.budget import DEFAULT
+    from spnc.search.auto.start import DEFAULT_BUDGET
 
     settings = settings_of(arguments)
     folder: dict[str, Any] = {
         "out": True if arguments.out is None else arguments.out,
         "resume": arguments.resume,
         "overwrite": arguments.overwrite,
+        "log": arguments.log,
+        "began": began,
     }
     if arguments.auto is not None and arguments.allow_plugins:
         _no_plugins()
     try:
         with observing(arguments.quiet) as observer:
             if arguments.auto is None:
-                _no_budget(arguments)
-                allow = arguments.allow_plugins
                 trained = train(
-                    arguments.spec, settings, **folder, progress=observer, allow_plugins=allow
+                    arguments.spec,
+                    settings,
+                    **folder,
+                    progress=observer,
+                    allow_plugins=arguments.allow_plugins,
+                    budget=arguments.budget,
                 )
             else:
-                budget = DEFAULT if arguments.budget is None else arguments.budget
-                trained = train_auto(
-                    arguments.auto, budget, settings, **folder, progress=observer, began=began
-                )
+                budget = DEFAULT_BUDGET if arguments.budget is None else arguments.budget
+                trained = train_auto(arguments.auto, budget, settings, **folder, progress=observer)
     except Interrupted as interruption:
         complain(interruption.diagnostics)
         say(str(interruption), aside=True)
@@ -102,23 +110,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         say(summary(trained))
     return 0
-
-
-def _no_budget(arguments: argparse.Namespace) -> None:
-    """Refuse a budget for a spec, which says itself how long it trains."""
-    from spnc.diagnostics import Sink, Source
-    from spnc.spec.override import COMMAND_LINE
-
-    if arguments.budget is not None:
-        sink = Sink()
-        line = Source(COMMAND_LINE, f"--budget {arguments.budget}")
-        sink.error(
-            "E137",
-            "a budget is for --auto; a spec says itself how long it trains",
-            line.span_at(0, 8),
-            help="give a table with --auto, or set optimizer.max_iterations",
-        )
-        sink.stop()
 
 
 def _no_plugins() -> None:
@@ -187,10 +178,33 @@ def summary(trained: Trained) -> str:
         f"kept: {fit.kept}, iteration {fit.kept_iteration}",
         *refined,
         *pruned,
+        *([limit_line(metrics)] if metrics.limits is not None else []),
         *([f"no GPU: {metrics.passed_over}"] if metrics.passed_over is not None else []),
         f"{took} on {metrics.backend}, seed {metrics.seed}; written to {trained.run}",
+        *(["it was finished already, and nothing was trained"] if trained.was_finished else []),
     ]
     return "\n".join(lines)
+
+
+def limit_line(metrics: Metrics) -> str:
+    """Return what the limits did, in a line."""
+    from spnc.common.quantities import about, size_text
+    from spnc.common.wording import duration
+
+    limits = metrics.limits
+    assert limits is not None
+    found = []
+    if limits.time is not None:
+        text = f"the time limit of {duration(limits.time)} "
+        if limits.ended is None:
+            found.append(text + "was not reached")
+        else:
+            unfinished = {"pruning": "; the circuit is not pruned"}.get(limits.ended, "")
+            found.append(text + f"ended the {_ENDED.get(limits.ended, limits.ended)}{unfinished}")
+    if limits.memory is not None:
+        most = f" of {about(limits.peak_memory)}" if limits.peak_memory is not None else ""
+        found.append(f"peak memory{most}, limit {size_text(limits.memory)}")
+    return "; ".join(found)
 
 
 def tries_table(search: SearchMetrics) -> str:

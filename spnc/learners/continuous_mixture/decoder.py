@@ -88,16 +88,16 @@ class Adam:
 
     def __init__(self, arrays: Sequence[Floats32], decays: Sequence[float]) -> None:
         self._arrays, self._decays = arrays, decays
-        self._mean = [np.zeros_like(a) for a in arrays]
-        self._square = [np.zeros_like(a) for a in arrays]
-        self._steps = 0
+        self.mean = [np.zeros_like(a) for a in arrays]
+        self.square = [np.zeros_like(a) for a in arrays]
+        self.steps = 0
 
     def step(self, gradients: Sequence[Floats32], rate: float) -> None:
         """Take one step, changing the arrays in place."""
-        self._steps += 1
-        own = np.float32(rate / (1.0 - MEAN_DECAY**self._steps))
-        root = np.float32(1.0 / np.sqrt(1.0 - SQUARE_DECAY**self._steps))
-        moments = zip(self._arrays, self._decays, gradients, self._mean, self._square, strict=True)
+        self.steps += 1
+        own = np.float32(rate / (1.0 - MEAN_DECAY**self.steps))
+        root = np.float32(1.0 / np.sqrt(1.0 - SQUARE_DECAY**self.steps))
+        moments = zip(self._arrays, self._decays, gradients, self.mean, self.square, strict=True)
         for array, decay, gradient, mean, square in moments:
             mean += np.float32(1.0 - MEAN_DECAY) * (gradient - mean)
             square += np.float32(1.0 - SQUARE_DECAY) * (gradient * gradient - square)

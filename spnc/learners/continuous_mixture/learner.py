@@ -14,6 +14,7 @@ training rows; `max_iterations: 0` leaves them as they are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Literal
@@ -21,6 +22,13 @@ from typing import Literal
 import numpy as np
 
 from spnc.common.arrays import Floats
+from spnc.common.savepoints import (
+    Piece,
+    UnusableError,
+    check_generator_state,
+    generator_state,
+    set_generator_state,
+)
 from spnc.data.dataset import Dataset
 from spnc.data.pairs import PairCounts, mutual_information, pair_counts
 from spnc.diagnostics import Sink
@@ -29,7 +37,13 @@ from spnc.learners import LearningTask
 from spnc.learners.continuous_mixture.association import association
 from spnc.learners.continuous_mixture.imputation import imputed
 from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
-from spnc.learners.continuous_mixture.mixture_fit import CodedRows, DecoderSettings, MixtureFit
+from spnc.learners.continuous_mixture.mixture_fit import (
+    PHASES,
+    CodedRows,
+    DecoderSettings,
+    MixtureFit,
+    TreeMixture,
+)
 from spnc.learners.continuous_mixture.objective import quiet
 from spnc.learners.support.clustering import thread_pools
 from spnc.learners.support.leaf_choice import finite_leaf
@@ -79,34 +93,40 @@ class ContinuousMixture(Options):
 
     def learn(self, task: LearningTask) -> int | None:
         """Add a circuit over all columns. Return its root, or None after reporting a problem."""
-        first = self.steps // FIRST_FIT_DIVISOR if self.tree == "given-latent" else 0
-        total = first + self.steps + self.settling
-        taken = count(1)
-
-        def step_taken() -> None:
-            task.deadline.check()
-            task.progress("steps", next(taken), total)
-
         with thread_pools().limit(limits=1), quiet():
-            pairs = pair_counts(task.columns, task.table)
-            affinity = mutual_information(pairs, task.smoothing.leaves)
-            tree, plain = _tree(task, affinity, pairs)
-            rows = CodedRows.of(imputed(task.table, tree, plain, task.rng))
-            valid = None
-            if task.valid is not None:
-                valid = CodedRows.of(imputed(task.valid, tree, plain, task.rng))
-            if first:
-                settings = self.settings(steps=first, settling=0)
-                mixture = MixtureFit(settings, tree, rows, valid, task.rng, step_taken).run(plain)
-                affinity = association(tree, mixture, rows)
-            tree, plain = _tree(task, perturbed(affinity, self.noise, task.rng), pairs)
-            settings = self.settings(steps=self.steps, settling=self.settling)
-            mixture = MixtureFit(settings, tree, rows, valid, task.rng, step_taken).run(plain)
+            tree, mixture = self._fitted(task, task.savepoints.load("fit"))
             logits, weights = mixture.logits(), mixture.weights()
         if not (np.isfinite(logits).all() and np.isfinite(weights).all()):
             self._report_divergence(task.sink)
             return None
         return _add_circuit(task, tree, tree.tables(logits), weights)
+
+    def _fitted(self, task: LearningTask, kept: Piece | None) -> tuple[LogLinearTree, TreeMixture]:
+        """Return the tree, and the mixture fitted to it.
+
+        `kept` is the state of the fit in which an earlier run was killed; raises `UnusableError` if
+        it is not.
+        """
+        first = self.steps // FIRST_FIT_DIVISOR if self.tree == "given-latent" else 0
+        pairs = pair_counts(task.columns, task.table)
+        affinity = mutual_information(pairs, task.smoothing.leaves)
+        tree, plain = _tree(task, affinity, pairs)
+        rows = CodedRows.of(imputed(task.table, tree, plain, task.rng))
+        valid = None
+        if task.valid is not None:
+            valid = CodedRows.of(imputed(task.valid, tree, plain, task.rng))
+        numbers = (0, 1) if first else (1,)
+        fits = _Fits(task, pairs, rows, valid, first + self.steps + self.settling)
+        if kept is not None:
+            fits.check(kept, numbers)
+        if first and (kept is None or kept.about["number"] == 0):
+            settings = self.settings(steps=first, settling=0)
+            tree, mixture = fits.run(0, settings, affinity, 0, kept)
+            affinity, kept = association(tree, mixture, rows), None
+        settings = self.settings(steps=self.steps, settling=self.settling)
+        if kept is None:
+            affinity = perturbed(affinity, self.noise, task.rng)
+        return fits.run(1, settings, affinity, first, kept)
 
     def _report_divergence(self, sink: Sink) -> None:
         sink.error(
@@ -129,6 +149,67 @@ class ContinuousMixture(Options):
             rate=self.learning_rate,
             decay=self.decay,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fits:
+    """What the first fit, which the trees are chosen by, and the second have in common."""
+
+    task: LearningTask
+    pairs: PairCounts
+    rows: CodedRows
+    valid: CodedRows | None
+    steps: int  # of both
+
+    def run(
+        self,
+        number: int,
+        settings: DecoderSettings,
+        affinity: Floats,
+        before: int,
+        kept: Piece | None,
+    ) -> tuple[LogLinearTree, TreeMixture]:
+        """Fit a mixture of the trees of most affinity, after `before` steps of another fit.
+
+        Continue from a state that was `kept`.
+        """
+        task = self.task
+        if kept is not None:
+            affinity = kept.arrays["affinity"]
+            set_generator_state(task.rng, kept.about["began"])
+            before += kept.about["done"] + settings.steps * (kept.about["phase"] == PHASES[1])
+        taken = count(1 + before)
+
+        def step_taken() -> None:
+            task.deadline.check()
+            task.progress("steps", next(taken), self.steps)
+
+        about = {"number": number, "began": generator_state(task.rng)}
+        tree, plain = _tree(task, affinity, self.pairs)
+        fit = MixtureFit(
+            settings,
+            tree,
+            self.rows,
+            self.valid,
+            task.rng,
+            step_taken,
+            task.savepoints,
+            Piece(about, {"affinity": affinity}),
+        )
+        return tree, fit.run(plain, kept)
+
+    def check(self, kept: Piece, numbers: Sequence[int]) -> None:
+        """Raise `UnusableError` if this cannot be a state of the fits with these numbers."""
+        width = len(self.task.columns)
+        try:
+            about, affinity = kept.about, kept.arrays["affinity"]
+            if about["number"] not in numbers or about["phase"] not in PHASES:
+                raise ValueError("it is not a state of this mixture")
+            if affinity.shape != (width, width) or type(about["done"]) is not int:
+                raise ValueError("its arrays do not have the shapes of this mixture")
+            check_generator_state(self.task.rng, about["began"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise UnusableError(str(error) or type(error).__name__) from error
 
 
 def _tree(

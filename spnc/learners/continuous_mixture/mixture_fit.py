@@ -13,14 +13,24 @@ thousand others.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from spnc.common.savepoints import (
+    NO_PIECE,
+    NOTHING_KEPT,
+    Piece,
+    Savepoints,
+    UnusableError,
+    generator_state,
+    set_generator_state,
+)
 from spnc.common.threads import ThreadTeam, thread_count
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
@@ -28,6 +38,7 @@ from spnc.learners.continuous_mixture.decoder import Adam, Decoder
 from spnc.learners.continuous_mixture.log_linear_tree import Floats32, LogLinearTree
 from spnc.learners.continuous_mixture.objective import Objective, StateCodes, quiet
 
+PHASES = ("learning", "settling")
 VALIDATIONS = 40  # how often the mixture is validated during a phase, at most
 MOST_VALIDATION_ROWS = 5000  # a random sample of the distinct rows
 SETTLING_RATE = 0.01  # learning rate of the points and their weights
@@ -70,21 +81,41 @@ class CodedRows:
         chosen = np.sort(rng.choice(len(self.codes), most, replace=False))
         return CodedRows(self.codes[chosen], self.weights[chosen])
 
-    def batches(self, size: int, rng: np.random.Generator) -> Iterator[tuple[StateCodes, Floats32]]:
-        """Yield mini-batches for ever: distinct rows, with weights that sum to one.
 
-        Each epoch takes the original rows, as often as their weights say, in a new random order.
-        Equal rows within a batch are merged.
-        """
-        ends = np.cumsum(self.weights)
-        count = max(1, round(float(ends[-1])))
-        size = min(size, count)
-        while True:
-            places = (rng.permutation(count) + 0.5) * (ends[-1] / count)
-            order = np.minimum(np.searchsorted(ends, places), len(ends) - 1)
-            for begin in range(0, count - size + 1, size):
-                chosen, times = np.unique(order[begin : begin + size], return_counts=True)
-                yield self.codes[chosen], (times / size).astype(np.float32)
+class Batches:
+    """Mini-batches for ever: distinct rows, with weights that sum to one.
+
+    Each epoch takes the original rows, as often as their weights say, in a new random order. Equal
+    rows within a batch are merged.
+    """
+
+    def __init__(self, rows: CodedRows, size: int, rng: np.random.Generator) -> None:
+        self._rows, self._rng = rows, rng
+        self._ends = np.cumsum(rows.weights)
+        self._count = max(1, round(float(self._ends[-1])))
+        self._size = min(size, self._count)
+        self.order: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # rows of the present epoch
+        self.taken = 0  # of these
+
+    def next(self) -> tuple[StateCodes, Floats32]:
+        """Return the rows of the next batch, and their weights."""
+        if self.taken + self._size > len(self.order):
+            places = (self._rng.permutation(self._count) + 0.5) * (self._ends[-1] / self._count)
+            found = np.searchsorted(self._ends, places)
+            self.order, self.taken = np.minimum(found, len(self._ends) - 1), 0
+        part = self.order[self.taken : self.taken + self._size]
+        self.taken += self._size
+        chosen, times = np.unique(part, return_counts=True)
+        return self._rows.codes[chosen], (times / self._size).astype(np.float32)
+
+    def take_up(self, order: NDArray[np.int64], taken: int) -> None:
+        """Continue in the middle of an epoch. Raises ValueError if it is not one of these rows."""
+        rows = len(self._ends)
+        if len(order) not in (0, self._count) or not 0 <= taken <= len(order):
+            raise ValueError("its epoch is not one of these rows")
+        if len(order) and not 0 <= order.min() <= order.max() < rows:
+            raise ValueError("its epoch has rows that do not exist")
+        self.order, self.taken = order, taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +136,11 @@ class TreeMixture:
         found: NDArray[np.float64] = raised / raised.sum()
         return found
 
+    @property
+    def arrays(self) -> tuple[Floats32, ...]:
+        """All that a fit changes."""
+        return (*self.decoder.arrays, self.points, self.log_weights)
+
     def copy(self) -> TreeMixture:
         """Return a copy that stays as it is while this mixture changes."""
         decoder = self.decoder.with_arrays([a.copy() for a in self.decoder.arrays])
@@ -112,7 +148,11 @@ class TreeMixture:
 
 
 class MixtureFit:
-    """Fits a decoder and its points to rows; the best step on the `valid` rows is kept."""
+    """Fits a decoder and its points to rows; the best step on the `valid` rows is kept.
+
+    Its state is kept in `savepoints` under the name `fit`, together with `about`, by which the
+    caller knows again which fit it was.
+    """
 
     def __init__(
         self,
@@ -122,31 +162,49 @@ class MixtureFit:
         valid: CodedRows | None,
         rng: np.random.Generator,
         step_taken: Callable[[], None],
+        savepoints: Savepoints = NOTHING_KEPT,
+        about: Piece = NO_PIECE,
     ) -> None:
         self._settings, self._rng, self._step_taken = settings, rng, step_taken
+        self._savepoints, self._about = savepoints, about
         self._valid = valid.some(MOST_VALIDATION_ROWS, rng) if valid is not None else None
         self._objective = Objective(tree, ThreadTeam(thread_count(None)))
-        self._batches = rows.batches(settings.batch_rows, rng)
+        self._batches = Batches(rows, settings.batch_rows, rng)
         self._grid = _grid(settings.points, settings.latent)
 
-    def run(self, plain: Sequence[NDArray[np.float64]]) -> TreeMixture:
+    def run(self, plain: Sequence[NDArray[np.float64]], resume: Piece | None = None) -> TreeMixture:
         """Return the fitted mixture.
 
-        All trees start near the tree `plain[column][state of the parent, state]`.
+        All trees start near the tree `plain[column][state of the parent, state]`. `resume` is a
+        kept state of the same fit; raises `UnusableError` if it is none.
         """
         settings = self._settings
         decoder = Decoder.random(
             settings.latent, settings.hidden, self._objective.tree.logits_of(plain), self._rng
         )
         mixture = TreeMixture(decoder, *_uniform(settings.points, settings.latent))
+        phases = (
+            (PHASES[0], settings.steps, self._learning),
+            (PHASES[1], settings.settling, self._settling),
+        )
         try:
-            mixture = self._best_of(settings.steps, mixture, self._learning(mixture))
-            return self._best_of(settings.settling, mixture, self._settling(mixture))
+            for name, steps, opened in phases:
+                adam, step = opened(mixture)
+                phase = _Phase(name, steps, mixture, adam, mixture.copy())
+                if resume is not None and resume.about["phase"] != name:
+                    continue  # it was done when the run was killed
+                if resume is not None:
+                    self._take_up(phase, resume)
+                    resume = None
+                else:
+                    phase.best_average = self._average(mixture)
+                mixture = self._best_of(phase, step)
+            return mixture
         finally:
             self._objective.team.close()
 
-    def _learning(self, mixture: TreeMixture) -> Callable[[float], None]:
-        """Return the step of the decoder, at newly shifted points each time."""
+    def _learning(self, mixture: TreeMixture) -> tuple[Adam, Callable[[float], None]]:
+        """Return the optimiser and the step of the decoder, at newly shifted points each time."""
         settings, decoder = self._settings, mixture.decoder
         decays = [settings.decay] * len(decoder.weights) + [0.0] * len(decoder.biases)
         adam = Adam(decoder.arrays, decays)
@@ -154,21 +212,21 @@ class MixtureFit:
         def step(rate: float) -> None:
             points = _normal(self._grid + self._rng.random((settings.latent, 1)))
             found = self._objective.gradient(
-                decoder, points, mixture.log_weights, *next(self._batches)
+                decoder, points, mixture.log_weights, *self._batches.next()
             )
             adam.step(found.arrays, rate * settings.rate)
 
-        return step
+        return adam, step
 
-    def _settling(self, mixture: TreeMixture) -> Callable[[float], None]:
-        """Return the step of the points and their weights."""
+    def _settling(self, mixture: TreeMixture) -> tuple[Adam, Callable[[float], None]]:
+        """Return the optimiser and the step of the points and their weights."""
         points, log_weights = mixture.points, mixture.log_weights
         adam = Adam([points, log_weights], [0.0, 0.0])
         count = np.float32(self._settings.points)
 
         def step(rate: float) -> None:
             found = self._objective.gradient(
-                mixture.decoder, points, log_weights, *next(self._batches)
+                mixture.decoder, points, log_weights, *self._batches.next()
             )
             # A point's gradient is proportional to its share of the rows. Scaled by the number of
             # points, it is large compared with Adam's epsilon.
@@ -176,31 +234,95 @@ class MixtureFit:
             gradients = [found.points * count, (found.shares - weights) * count]
             adam.step(gradients, rate * SETTLING_RATE)
 
-        return step
+        return adam, step
 
-    def _best_of(
-        self, steps: int, mixture: TreeMixture, step: Callable[[float], None]
-    ) -> TreeMixture:
+    def _best_of(self, phase: _Phase, step: Callable[[float], None]) -> TreeMixture:
         """Take steps that change the mixture in place, at a rate that falls from one to zero.
 
         Return the mixture that is best on the validation rows; without any, the last.
         """
-        best, best_average = mixture.copy(), self._average(mixture)
+        steps, mixture = phase.steps, phase.mixture
         validated = {round(steps * (i + 1) / VALIDATIONS) for i in range(VALIDATIONS)}
-        for number in range(1, steps + 1):
+        for number in range(phase.done + 1, steps + 1):
             step(0.5 * (1.0 + np.cos(np.pi * (number - 1) / steps)))
+            phase.done = number
             self._step_taken()
             if self._valid is not None and number in validated:
                 average = self._average(mixture)
-                if average > best_average:
-                    best, best_average = mixture.copy(), average
-        return best if self._valid is not None else mixture
+                if average > phase.best_average:
+                    phase.best, phase.best_average = mixture.copy(), average
+            if self._savepoints.is_due():
+                self._save(phase)
+        return phase.best if self._valid is not None else mixture
 
     def _average(self, mixture: TreeMixture) -> float:
         if self._valid is None:
             return -np.inf
         logits, log_weights = mixture.logits(), np.log(mixture.weights()).astype(np.float32)
         return self._objective.average(logits, log_weights, self._valid.codes, self._valid.weights)
+
+    def _save(self, phase: _Phase) -> None:
+        """Keep all that the next step depends on."""
+        stored = phase.stored()
+        about = {**self._about.about, **stored.about, "rng": generator_state(self._rng)}
+        about["taken"] = self._batches.taken
+        arrays = {**self._about.arrays, **stored.arrays, "order": self._batches.order}
+        self._savepoints.save("fit", Piece(about, arrays))
+
+    def _take_up(self, phase: _Phase, piece: Piece) -> None:
+        """Set a phase, the random numbers and the mini-batches to where they were."""
+        try:
+            phase.take_up(piece)
+            self._batches.take_up(piece.arrays["order"], int(piece.about["taken"]))
+            set_generator_state(self._rng, piece.about["rng"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise UnusableError(str(error) or type(error).__name__) from error
+
+
+@dataclass(eq=False)
+class _Phase:
+    """How far one phase of a fit has come."""
+
+    name: str
+    steps: int
+    mixture: TreeMixture  # changed in place
+    adam: Adam
+    best: TreeMixture
+    best_average: float = -np.inf
+    done: int = 0  # steps
+
+    def stored(self) -> Piece:
+        """Return the phase as plain values and arrays."""
+        about = {
+            "phase": self.name,
+            "done": self.done,
+            "best_average": float(self.best_average),
+            "adam_steps": self.adam.steps,
+        }
+        return Piece(about, {name: array.copy() for name, array in self._arrays().items()})
+
+    def take_up(self, piece: Piece) -> None:
+        """Continue from where a phase was. Raises LookupError, TypeError or ValueError."""
+        about, arrays = piece
+        done, adam_steps = about["done"], about["adam_steps"]
+        if not (type(done) is type(adam_steps) is int and 0 <= done == adam_steps <= self.steps):
+            raise ValueError("its steps are not those of this fit")
+        for name, array in self._arrays().items():
+            kept = arrays[name]
+            if kept.shape != array.shape or kept.dtype != array.dtype:
+                raise ValueError("its arrays do not have the shapes of this fit")
+            array[...] = kept
+        self.done = self.adam.steps = done
+        self.best_average = float(about["best_average"])
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        groups = {
+            "now": self.mixture.arrays,
+            "best": self.best.arrays,
+            "mean": self.adam.mean,
+            "square": self.adam.square,
+        }
+        return {f"{name}.{i}": a for name, group in groups.items() for i, a in enumerate(group)}
 
 
 def measured_step(

@@ -12,7 +12,7 @@ from spnc.learners.decision_tree.known_columns import KnownColumns
 from spnc.learners.decision_tree.regions import Region
 from spnc.learners.decision_tree.tree_growth import Tree
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
-from spnc.learners.support.leaf_choice import LeafModel, LeafOptions, finite_leaf
+from spnc.learners.support.leaf_choice import LeafModel, LeafOptions, finite_leaf_with
 from spnc.learners.support.leaf_fit import DataSlice, Indices
 from spnc.leaves.finite import as_finite
 
@@ -120,10 +120,8 @@ class TreeCircuit:
         p = as_finite(type(whole)).probabilities(np.array([whole.row]), states)[0]
         codes = values[known].astype(np.intp)
         counts = np.bincount(codes, weights[known], minlength=states) + prior * p
-        kind = finite_leaf(self.task.columns[variable])
-        before = np.array([kind.default(self.task.columns[variable])])
-        row = as_finite(kind).from_probabilities(counts[None] / counts.sum(), before)
-        return LeafModel((kind.from_row(row[0]),))
+        leaf = finite_leaf_with(self.task.columns[variable], counts / counts.sum())
+        return LeafModel((leaf,))
 
     def _add_shared(self, point: AttachPoint | None, variable: int, region: Region | None) -> None:
         """Attach the distribution of a whole column, given a region; each is added once."""

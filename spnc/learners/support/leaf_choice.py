@@ -21,6 +21,7 @@ from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
 from spnc.data.dataset import Table
 from spnc.leaves import Distribution
+from spnc.leaves.finite import as_finite
 from spnc.leaves.numeric import as_numeric
 from spnc.leaves.point import Point
 from spnc.leaves.restricted import RestrictedLeaf
@@ -143,6 +144,15 @@ def finite_leaf(column: Column) -> type[Distribution]:
     """Return the leaf of a binary or categorical column."""
     (name,) = CANDIDATES[column.kind]
     found: type[Distribution] = LEAVES[name]
+    return found
+
+
+def finite_leaf_with(column: Column, probabilities: Floats) -> Distribution:
+    """Return the leaf of a binary or categorical column with these probabilities of its states."""
+    kind = finite_leaf(column)
+    before = np.array([kind.default(column)])
+    row = as_finite(kind).from_probabilities(probabilities[None], before)[0]
+    found: Distribution = kind.from_row(row)
     return found
 
 

@@ -14,7 +14,7 @@ from spnc.runs.folder import RunFolder
 from spnc.runs.history import History, read_history
 from spnc.runs.metrics import Metrics
 from spnc.runs.preparation import Purpose, prepare
-from spnc.runs.results import report_changed_files
+from spnc.runs.results import metrics_of, report_changed_files
 from spnc.spec.read import read_recipe
 from spnc.spec.recipe import Recipe
 
@@ -105,22 +105,6 @@ def _is_finished(folder: RunFolder, sink: Sink) -> bool:
             help += f"; `spnc plot history {shlex.quote(str(path))}` shows its progress"
     sink.error("E603", message, where=str(path), help=help)
     return False
-
-
-def metrics_of(folder: RunFolder, sink: Sink) -> Metrics | None:
-    """Return the metrics of a run, or None after reporting that they are damaged (E603)."""
-    try:
-        return Metrics.from_text(folder.metrics.read_text(encoding="utf-8"))
-    except (OSError, LookupError, RecursionError, TypeError, ValueError, AttributeError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        sink.error(
-            "E603",
-            "the metrics of the run cannot be read",
-            where=str(folder.metrics),
-            notes=[f"there is no {reason}" if isinstance(error, KeyError) else reason],
-            help="the file was changed; train again",
-        )
-        return None
 
 
 def _data(

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from spnc.backends import Backend
 from spnc.common.arrays import Floats
+from spnc.common.savepoints import Arrays, UnusableError
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph, Sum, below
@@ -108,6 +109,22 @@ class LinkJudge:
         self._values, self._flows = values[1:], flows[1:]
         self._flows *= share / np.maximum(self.rows.weights, np.finfo(np.float64).tiny)
         self._row = {n: i for i, n in enumerate(targets)}
+
+    def stored(self) -> Arrays:
+        """Return the values and flows of the targets, for keeping."""
+        targets = np.array(list(self._row), dtype=np.int64)
+        return {"targets": targets, "values": self._values, "flows": self._flows}
+
+    def take_up(self, arrays: Arrays) -> None:
+        """Continue with values and flows that were kept. Raises `UnusableError`."""
+        targets, values, flows = (arrays.get(n) for n in ("targets", "values", "flows"))
+        if targets is None or values is None or flows is None:
+            raise UnusableError("the values of targets are missing")
+        shape = (len(targets), self.rows.rows)
+        if not values.shape == flows.shape == shape:
+            raise UnusableError("the values of targets have the wrong shape")
+        self._values, self._flows = values.copy(), flows.copy()
+        self._row = {n: i for i, n in enumerate(targets.tolist())}
 
     def values(self, nodes: Sequence[int]) -> Floats:
         """Return the values of any nodes, `[node, row]`."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from spnc.common.column_sets import ColumnSet
 from spnc.diagnostics import Sink, Span, counted
 from spnc.graph.copying import copy_joined
 from spnc.graph.forest import Forest
@@ -47,7 +48,7 @@ class Receiver:
         self.root = made[original]
         self.builder.origin = Origin(f"a residual link of component {self.chosen + 1}'s copy")
         order = children_first(self.graph)
-        self.scope = cast("dict[int, int]", scopes(self.graph, order))
+        self.scope = cast("dict[int, ColumnSet]", scopes(self.graph, order))
         self.own = set(made.values())
         self.links: list[Link] = []
         self._over_budget = False
@@ -102,7 +103,7 @@ class Receiver:
     def candidates(self, target: int, nodes: Iterable[int]) -> Iterator[int]:
         """Yield those of the nodes whose columns include all the target's columns."""
         wanted, scope = self.scope[target], self.scope
-        return (n for n in nodes if wanted & ~scope[n] == 0)
+        return (n for n in nodes if wanted & scope[n] == wanted)
 
     def marginal(self, target: int, partner: int) -> int | None:
         """Return the partner's marginal over the target's columns; None if a link is impossible.

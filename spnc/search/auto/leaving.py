@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spnc.common.budget import Budget
 from spnc.search.auto.board import Board
-from spnc.search.auto.budget import Budget
 from spnc.search.auto.proposal import level
 from spnc.search.auto.stage_clock import StageClock
 from spnc.training import Record

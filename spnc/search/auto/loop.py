@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from spnc.common.budget import Budget
 from spnc.common.deadline import NEVER, Deadline, OutOfTimeError
 from spnc.common.observer import Observer
 from spnc.diagnostics import InputError, Sink
 from spnc.pipeline import Trained
 from spnc.registry import FAMILIES
+from spnc.runs.limit_metrics import LimitMetrics
 from spnc.runs.outcome import Outcome
 from spnc.search.auto.board import MOST_EDGES, Board, Family
-from spnc.search.auto.budget import Budget
 from spnc.search.auto.costs import Costs, Estimate
 from spnc.search.auto.leaving import LeavingRule, last_slope
 from spnc.search.auto.proposal import FinishedTry, Proposal, ProposalReader, level
@@ -21,6 +22,7 @@ from spnc.search.auto.start import Start, load_libraries, read_data
 from spnc.search.compile_cache import CompileCache
 from spnc.search.journal import Journal
 from spnc.search.trials import Trials, best_text
+from spnc.spec.limits import Limits
 from spnc.spec.recipe import Recipe
 
 MOST_TRIES = 1_000
@@ -35,18 +37,21 @@ def auto(
     sink: Sink,
     observer: Observer | None = None,
     journal: Journal | None = None,
+    limits: Limits | None = None,
 ) -> Trained:
-    """Return the best model on the validation rows that was found within the budget."""
+    """Return the best model on the validation rows that was found within the budget.
+
+    `limits` is what the metrics tell about; whoever calls watches the memory.
+    """
     observer, journal = observer or Observer(), journal or Journal()
     began = budget.clock()
-    start, dataset = read_data(start, sink, observer)
+    start, dataset = read_data(start, sink, observer, journal.read_data)
     reading = budget.clock() - began
 
     begun = journal.open(start.recipe, dataset, sink, ProposalReader(start.recipe))
-    budget.before += begun.seconds
     journal.establish()
     stages = StageClock(observer, budget.used)
-    cache = CompileCache(dataset)
+    cache = CompileCache(dataset, savepoints=journal.savepoints)
     trials = Trials(dataset, cache, journal, sink, stages, budget.clock, report_all=False)
     trials.take_up(begun)
     load_libraries(start.recipe.backend)
@@ -54,7 +59,8 @@ def auto(
     if begun.under_way is not None:
         loop.take(*begun.under_way)
     loop.run()
-    return trials.end(reading, {"family": [], "change": []}, budget.seconds)
+    kept_to = LimitMetrics.of(limits, budget, None)
+    return trials.end(reading, {"family": [], "change": []}, budget=budget, limits=kept_to)
 
 
 class _Loop:

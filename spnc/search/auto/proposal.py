@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spnc.diagnostics import Sink, Source
+from spnc.runs.ended_early import recipe_of_try
 from spnc.runs.lock import recipe_text
 from spnc.runs.outcome import Outcome
 from spnc.spec.read import recipe_from
 from spnc.spec.recipe import Recipe
-from spnc.training import OUT_OF_TIME
 
 # What an impossible validation row costs, in nats, when tries are compared by one number.
 IMPOSSIBLE_ROW = 100.0
@@ -94,12 +94,7 @@ class ProposalReader:
         recipe = Proposal.from_json(outcome.note, self.base).recipe
         if not {"family", "change"} <= outcome.values.keys():
             raise ValueError("a try does not say what it is")
-        if outcome.stopped != OUT_OF_TIME:
-            return recipe
-        optimizer = recipe.optimizer.cut(outcome.iterations)
-        if optimizer is None:
-            raise ValueError("a try was ended early that could not be")
-        return replace(recipe, optimizer=optimizer)
+        return recipe_of_try(recipe, outcome)
 
     def proposal_of(self, plan: Mapping[str, Any]) -> tuple[Proposal, float]:
         """Return the proposal that was planned, and the rate of the next best one."""

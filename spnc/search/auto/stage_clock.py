@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spnc.common.observer import Observer, Stage
+from spnc.common.observer import Observer, Relay, Stage
 
 
-class StageClock(Observer):
+class StageClock(Relay):
     """Passes everything on to another observer, and measures the stages of the present try."""
 
     def __init__(self, observer: Observer, now: Callable[[], float]) -> None:
         """`now` returns the seconds that are used of the budget."""
-        self._observer, self._now = observer, now
+        super().__init__(observer)
+        self._now = now
         self._began = self._lowering_began = 0.0
         self._preparing_began: float | None = None
         self._prepared = 0.0  # seconds for what is done once per machine
@@ -39,28 +40,4 @@ class StageClock(Observer):
             self._preparing_began = now
         elif self._preparing_began is not None:
             self._prepared, self._preparing_began = now - self._preparing_began, None
-        self._observer.stage(stage)
-
-    def progress(self, label: str, done: int, total: int | None) -> None:
-        """Pass it on."""
-        self._observer.progress(label, done, total)
-
-    def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
-        """Pass it on."""
-        self._observer.attempt(done, total, what, best)
-
-    def spent(self, seconds: float, budget: float) -> None:
-        """Pass it on."""
-        self._observer.spent(seconds, budget)
-
-    def tried(self, number: int, what: str, valid: float, best: bool) -> None:
-        """Pass it on."""
-        self._observer.tried(number, what, valid, best)
-
-    def training(self, max_iterations: int | None) -> None:
-        """Pass it on."""
-        self._observer.training(max_iterations)
-
-    def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
-        """Pass it on."""
-        self._observer.iteration(number, train, valid, is_best)
+        super().stage(stage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from spnc.spec.recipe import Recipe
 from spnc.spec.search_section import bind_recipe
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence
 
+DEFAULT_BUDGET = "10min"
 SPLIT = (0.8, 0.1, 0.1)  # of a table that does not come with splits of its own
 PINS = ("residual", "smoothing")  # what a person may fix of all that is chosen
 _CHOSEN = ("spnc", "forest", "optimizer", "objective", "prune", "search", "lock")
@@ -75,6 +77,14 @@ def read_start(table: str, settings: Many[str], sink: Sink) -> Start | None:
             help="name the file before the command: spnc --plugin FILE train --auto …",
         )
         return None
+    if recipe.limits is not None and recipe.limits.time is not None:
+        sink.error(
+            "E136",
+            "`limits.time` cannot be set: --auto spends the time that --budget gives it",
+            recipe.limits.span_of("time"),
+            help="give the time with --budget; `limits.memory` can be set",
+        )
+        return None
     if recipe.space is not None:
         chosen = recipe.space.choices[0]
         sink.error(
@@ -106,13 +116,18 @@ def model_name(table: str) -> str:
     return stem.strip() or "table"
 
 
-def read_data(start: Start, sink: Sink, observer: Observer) -> tuple[Start, Dataset]:
+def read_data(
+    start: Start,
+    sink: Sink,
+    observer: Observer,
+    read: Callable[..., Dataset | None] | None = None,
+) -> tuple[Start, Dataset]:
     """Return the dataset, and the start with a recipe that says how it was cut; stop at errors.
 
     Data without splits of its own is cut by `SPLIT`, unless the person has said how.
     """
     recipe = start.recipe
-    dataset = sink.require(prepare(recipe, sink, observer, default_split=SPLIT))
+    dataset = sink.require(prepare(recipe, sink, observer, default_split=SPLIT, read=read))
     if "valid" not in dataset.splits:
         named = f"the splits are: {', '.join(dataset.splits)}"
         has_splits = recipe.data.source is not None and not dataset.cut

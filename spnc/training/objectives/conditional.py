@@ -17,8 +17,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from spnc.diagnostics import Sink
 from spnc.program.program import Parameters
 from spnc.program.score import Score
 from spnc.registry import OBJECTIVES, Conflict, Options, option
-from spnc.training import FitResult, FitTask, Memory, Record, State
+from spnc.training import OUT_OF_TIME, FitResult, FitTask, Memory, Record, State
 from spnc.training.adam import adam_direction
 from spnc.training.anchor import Anchor
 from spnc.training.batches import in_parts
@@ -66,6 +66,12 @@ class Conditional(Options):
         below=1,
     )
     max_iterations: int = option(40, "how many passes over the training rows at most", min=0)
+    last_iteration: int | None = option(
+        None,
+        "end after this many passes, with the step sizes of `max_iterations`; written by spnc when "
+        "a time limit ended training",
+        min=0,
+    )
     patience: int | None = option(
         10,
         "stop after this many iterations without a better conditional log-likelihood of the "
@@ -129,10 +135,12 @@ class Conditional(Options):
             if best_rank is None or rank > best_rank:
                 best_rank, best, best_iteration = rank, state.parameters, iteration
             history = (*state.history, record)
-            stopped = "max_iterations" if iteration >= self.max_iterations else None
+            stopped = self._last_is_over(iteration)
             if self.patience is not None and keeps_best:
                 waited = iteration - best_iteration
                 stopped = "patience" if waited >= self.patience else stopped
+            if stopped is None and task.enough is not None and task.enough(history):
+                stopped = OUT_OF_TIME
             if stopped is not None:
                 if keeps_best:
                     return FitResult(best, history, stopped, "best on valid", best_iteration)
@@ -141,6 +149,16 @@ class Conditional(Options):
             state = State(updated, best, best_iteration, history, memory)
             if task.monitor is not None:
                 task.monitor(state)
+
+    def cut(self, iterations: int) -> Self | None:
+        """Return the same objective, ended earlier."""
+        return replace(self, last_iteration=iterations)
+
+    def _last_is_over(self, iteration: int) -> str | None:
+        if iteration >= self.max_iterations:
+            return "max_iterations"
+        ended = self.last_iteration is not None and iteration >= self.last_iteration
+        return "last_iteration" if ended else None
 
     def rate(self, passes: float) -> float:
         """Return the step size after this many passes over the mini-batches."""

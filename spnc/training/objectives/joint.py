@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from spnc.backends import Engine
 from spnc.data.dataset import Table
@@ -23,6 +23,11 @@ class Joint(Options):
     def refine(self, task: FitTask) -> FitResult | None:
         """Do nothing: `refines` is False."""
         raise NotImplementedError
+
+    def cut(self, iterations: int) -> Self | None:
+        """Return itself: it takes no steps."""
+        del iterations
+        return self
 
     def score(self, engine: Engine, parameters: Parameters, table: Table) -> Score | None:
         """Return None: the log-likelihood of rows is scored anyway."""

@@ -273,13 +273,14 @@ def test_a_cache_that_cannot_be_used_is_written_anew(tmp_path: Path) -> None:
     assert run() == ["42", "1"]
     (index,), (data,) = tmp_path.rglob("*.nbi"), tmp_path.rglob("*.nbc")
     moved = b"cspnc.no_such_module\nLinks\n."  # a pickle of a type that was moved since
-    index.write_bytes(pickle.dumps(numba.__version__) + _sealed(moved))
+    index.write_bytes(pickle.dumps(numba.__version__, protocol=-1) + _sealed(moved))
     assert run() == ["42", "0"]
     content = data.read_bytes()
     middle = len(content) // 2
     changed = bytes([content[middle] ^ 1])  # of machine code, perhaps
     for file, damaged in (
         (index, index.read_bytes()[:-1]),
+        (index, b"\xff" + index.read_bytes()[1:]),  # before what numba seals: its version
         (data, content[:middle]),
         (data, content[:middle] + changed + content[middle + 1 :]),
     ):

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import spnc
+from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
 from spnc.data.frames import raw_from_python
 from spnc.data.load import load_table
@@ -118,3 +119,32 @@ def test_a_table_with_numbers_beyond_64_bits_fits_its_own_columns(
     again = load_table(str(path), sink, columns=dataset.columns, rules=dataset.rules)
     assert again is not None, sink.diagnostics
     assert again.splits["all"].values.tolist() == dataset.splits["all"].values.tolist()
+
+
+def test_arrays_of_several_types_mean_the_same_when_they_are_read_again(tmp_path: Path) -> None:
+    """Doubles hold some labels and not others: numbers among them are never taken for codes."""
+    path = tmp_path / "splits.npz"
+    np.savez(
+        path,
+        train=np.array([[0, 1], [1, 0], [1, 1]], dtype=np.int64),
+        valid=np.array([[0, 1], [2, 3], [4, 5], [0, 1]], dtype=np.float32),
+        test=np.array([[2**64 - 1, 0], [1, 2]], dtype=np.uint64),
+    )
+    first = load_table(str(path), Sink())
+    assert first is not None
+    column = first.columns[0]
+    assert column.labels == (0, 1, 2, 4, 2**64 - 1)
+    assert column.array_labels == (0, 1, 2, 4, 5)
+    sink = Sink()
+    again = load_table(str(path), sink, columns=first.columns, rules=first.rules)
+    assert again is not None, sink.diagnostics
+    for split, table in first.splits.items():
+        np.testing.assert_array_equal(again.splits[split].values, table.values)
+
+
+def test_stand_ins_for_labels_are_distinct_doubles() -> None:
+    labels = (2**53 + 1, 3, "a", 2**60, 10**400, True, "b")
+    column = Column("x", "categorical", len(labels), labels)
+    found = column.array_labels
+    assert found == (4, 3, 5, 2**60, 6, True, 7)
+    assert len({float(number) for number in found}) == len(labels)

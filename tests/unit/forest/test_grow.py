@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spnc
+from spnc.compilation import lower_graph
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
@@ -20,7 +21,7 @@ from spnc.graph.nodes import Builder, Leaf, Product, Sum, below, children, paren
 from spnc.learners.circuit import Circuit
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.leaves.smoothing import Smoothing
-from spnc.pipeline import Trained, lower_graph
+from spnc.pipeline import Trained
 from spnc.spec.recipe import Component
 from tests.circuits import node_link_leaf
 

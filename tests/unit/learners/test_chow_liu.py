@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import spnc
 from spnc import checks
+from spnc.compilation import lower_graph
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
@@ -26,7 +27,6 @@ from spnc.learners.support.trees import maximum_spanning_tree
 from spnc.leaves.indicator import Indicator
 from spnc.leaves.smoothing import Smoothing
 from spnc.passes import BEFORE_TRAINING, run
-from spnc.pipeline import lower_graph
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS
 from spnc.training.m_step import m_step

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spnc import checks
+from spnc.common.savepoints import Piece
 from spnc.common.threads import ThreadTeam
 from spnc.data.columns import Column
 from spnc.data.dataset import Table
@@ -23,6 +23,7 @@ from spnc.learners.continuous_mixture.imputation import imputed
 from spnc.learners.continuous_mixture.learner import ContinuousMixture
 from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
 from spnc.learners.continuous_mixture.mixture_fit import (
+    Batches,
     CodedRows,
     DecoderSettings,
     MixtureFit,
@@ -134,8 +135,8 @@ def test_the_circuit_is_the_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[TreeMixture] = []
     run = MixtureFit.run
 
-    def keep(self: MixtureFit, plain: list[np.ndarray]) -> TreeMixture:
-        kept.append(run(self, plain))
+    def keep(self: MixtureFit, plain: list[np.ndarray], resume: Piece | None) -> TreeMixture:
+        kept.append(run(self, plain, resume))
         return kept[-1]
 
     monkeypatch.setattr(MixtureFit, "run", keep)
@@ -286,7 +287,8 @@ def test_batches_have_every_row_as_often_as_it_occurs(
     size = min(size, total)
     whole = total // size
     found = np.zeros(len(times))
-    for some, weights in islice(rows.batches(size, np.random.default_rng(seed)), whole):
+    batches = Batches(rows, size, np.random.default_rng(seed))
+    for some, weights in (batches.next() for _ in range(whole)):
         assert float(weights.sum()) == pytest.approx(1.0, abs=1e-6)
         found[some[:, 0]] += weights * size
     assert (found <= np.array(times) + 1e-3).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import spnc
+from spnc.compilation import circuit_model
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset, Table
 from spnc.diagnostics import Sink
@@ -18,7 +19,6 @@ from spnc.learners.support.leaf_choice import LeafModel, LeafOptions
 from spnc.leaves.categorical import Categorical
 from spnc.leaves.gaussian import Gaussian
 from spnc.leaves.point import Point
-from spnc.pipeline import circuit_model
 from tests.learning_tasks import learn, learning_task
 from tests.mixed import mixed_dataset
 

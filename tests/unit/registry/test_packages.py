@@ -235,7 +235,7 @@ def test_a_model_names_the_package_of_an_absent_leaf(
 def test_another_version_than_the_locked_one_is_worth_a_word(site: Path) -> None:
     learner = LEARNER.format(name="my-tree")
     install(site, entry_points="[spnc.learners]\nmy-tree = their_module\n", their_module=learner)
-    text = SPEC.format(learner="my-tree") + "lock: {plugins: [their-package 1.1]}\n"
+    text = SPEC.format(learner="my-tree") + "lock: {spec: none, plugins: [their-package 1.1]}\n"
     Path("spec.yaml").write_text(text)
     (found,) = spnc.check("spec.yaml")
     assert (found.code, found.severity) == ("W402", "warning")

@@ -14,9 +14,10 @@ import pytest
 from spnc.common.observer import Observer
 from spnc.diagnostics import Sink
 from spnc.reports.facts.gather import gather
-from spnc.reports.facts.reading import metrics_of, read_run
+from spnc.reports.facts.reading import read_run
 from spnc.reports.page import assemble
-from spnc.runs.folder import RunFolder
+from spnc.runs.files import RunFiles
+from spnc.runs.results import metrics_of
 from tests.pages import PIXELS, read_page, trained
 
 
@@ -50,7 +51,7 @@ def test_metrics_with_another_value_anywhere_are_shown_or_reported(
             at = at[key]
         at[path[-1]] = other
         (run / "metrics.json").write_text(json.dumps(changed))
-        found = metrics_of(RunFolder(run, sink), Sink())
+        found = metrics_of(RunFiles(run), Sink())
         if found is not None:
             again = replace(facts, run=replace(whole, metrics=found))
             read_page(assemble.page(again, assemble.sections(again)))
@@ -67,7 +68,7 @@ def test_numbers_that_are_none_are_reported_wherever_they_are(
         assert changed != text
         (run / "metrics.json").write_text(changed)
         sink = Sink()
-        assert metrics_of(RunFolder(run, sink), sink) is None
+        assert metrics_of(RunFiles(run), sink) is None
         assert [d.code for d in sink.diagnostics] == ["E603"]
 
 
@@ -77,5 +78,5 @@ def test_a_search_without_its_tries_is_reported(digits: Path, tmp_path: Path) ->
     del metrics["search"]["tries"]
     (run / "metrics.json").write_text(json.dumps(metrics))
     sink = Sink()
-    assert metrics_of(RunFolder(run, sink), sink) is None
+    assert metrics_of(RunFiles(run), sink) is None
     assert sink.diagnostics[0].notes == ("there is no 'tries'",)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
 import spnc
+from benchmarks.attack.damage import exchanged
 from spnc.cli import main
 from spnc.common.sealed import DamagedError, read_sealed_arrays
 from spnc.diagnostics import Sink
@@ -117,3 +119,39 @@ def test_a_lock_file_that_was_changed_is_refused(spec: str, capsys) -> None:
     assert Path("two/model.spnc").read_bytes() == Path("one/model.spnc").read_bytes()
     assert main(["format", str(lock), "-o", "again.yaml"]) == 0
     assert main(["check", "again.yaml"]) == 0
+
+
+def test_a_lock_file_that_was_cut_short_is_refused(spec: str) -> None:
+    """Its lock comes first: without the lock, the defaults would stand for what was cut off."""
+    assert main(["train", spec, "--out", "one", "--quiet"]) == 0
+    content = Path("one/recipe.lock.yaml").read_bytes()
+    wanted = recipe_text(Sink().require(read_recipe(Path("one/recipe.lock.yaml"), Sink())))
+    ends = [i for i, byte in enumerate(content) if byte in b"\n,: "]
+    for end in ends:
+        Path("cut.yaml").write_bytes(content[:end])
+        sink = Sink()
+        found = read_recipe(Path("cut.yaml"), sink)
+        assert sink.failed or (found is not None and recipe_text(found) == wanted)
+
+
+def test_a_lock_file_whose_blocks_were_exchanged_is_refused(spec: str) -> None:
+    """Even if the lock lands within a text, so that what is left is a spec without a lock."""
+    assert main(["train", spec, "--out", "one", "--quiet"]) == 0
+    lock = Path("one/recipe.lock.yaml")
+    content = lock.read_bytes()
+    wanted = recipe_text(Sink().require(read_recipe(lock, Sink())))
+    random, refused = Random(5), 0
+    for _ in range(1500):
+        lock.write_bytes(exchanged(content, random))
+        sink = Sink()
+        found = read_recipe(lock, sink)
+        refused += sink.failed
+        assert sink.failed or (found is not None and recipe_text(found) == wanted)
+    assert refused > 1000
+    text = content.decode()
+    without = text[: text.index("lock:")] + text[text.index("model:") :]
+    for left in (without, without.partition("\n")[2], without.rpartition("# End")[0]):
+        lock.write_text(left)
+        sink = Sink()
+        read_recipe(lock, sink)
+        assert [d.code for d in sink.diagnostics] == ["E407"], left

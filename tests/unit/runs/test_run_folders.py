@@ -14,7 +14,7 @@ import pytest
 
 import spnc
 from spnc.cli import main
-from spnc.common.atomic import write_bytes
+from spnc.common.atomic import write_together
 from spnc.diagnostics import Sink
 from spnc.runs.in_use import NAME, in_use
 from spnc.runs.results import run_id
@@ -78,7 +78,7 @@ def test_resuming_what_has_not_begun_is_beginning(spec: str) -> None:
     assert first == second
 
 
-def test_resuming_among_other_files_or_when_finished_is_refused(
+def test_resuming_among_other_files_is_refused(
     spec: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("mine").mkdir()
@@ -86,26 +86,57 @@ def test_resuming_among_other_files_or_when_finished_is_refused(
     assert main(["train", spec, "--out", "mine", "--resume"]) == 1
     assert "E403" in capsys.readouterr().err
     assert [p.name for p in Path("mine").iterdir()] == ["letter.txt"]
-    assert main(["train", spec, "--out", "run"]) == 0
-    assert main(["train", spec, "--out", "run", "--resume"]) == 1
-    assert "it is finished" in capsys.readouterr().err
 
 
 def test_the_model_is_written_last(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """While there is no model the run is not finished, and can be resumed to the same bits."""
 
-    def full(path: Path, content: bytes) -> None:
-        if path.name == "model.spnc":
-            raise OSError(28, "No space left on device")
-        write_bytes(path, content)
+    def cut(contents: dict[Path, bytes]) -> None:
+        *others, last = contents
+        assert last.name == "model.spnc"
+        write_together({file: contents[file] for file in others})
+        raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("spnc.runs.folder.write_bytes", full)
+        patch.setattr("spnc.runs.folder.write_together", cut)
         assert main(["train", spec, "--out", "run"]) == 1
     assert not Path("run/model.spnc").exists()
     assert main(["train", spec, "--out", "run", "--resume"]) == 0
     assert main(["train", spec, "--out", "other"]) == 0
     assert Path("run/model.spnc").read_bytes() == Path("other/model.spnc").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("C:\\\\data\\\\x", "C-data-x"),
+        ("a/../b", "a-..-b"),
+        ("nul", "run-nul"),
+        ("Com1.x", "run-Com1.x"),
+        ("dots...", "dots"),
+        ("<>|?*", "model"),
+        ("x" * 300, "x" * 60),
+    ],
+)
+def test_names_of_folders_are_accepted_by_every_system(spec: str, model: str, name: str) -> None:
+    Path(spec).write_text(TEXT.replace("model: small", f'model: "{model}"'))
+    trained = spnc.train(spec, out=True)
+    assert trained.run == Path("runs", name)
+
+
+@pytest.mark.parametrize("out", ["x" * 300, "a\0b"])
+def test_names_that_no_folder_can_have_are_reported(
+    spec: str, out: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", spec, "--out", out]) == 1
+    assert "error[E120]: cannot write" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="these are not names of folders in Windows")
+@pytest.mark.parametrize("out", ["C:\\x\\y", "nul", "a:b", "dots."])
+def test_a_given_name_is_taken_as_it_is(spec: str, out: str) -> None:
+    assert main(["train", spec, "--out", out]) == 0
+    assert Path(out, "model.spnc").is_file()
 
 
 def test_metrics_name_the_run_and_the_files(spec: str) -> None:

@@ -127,14 +127,14 @@ def test_an_overwritten_run_keeps_nothing_of_the_old_one(spec: str) -> None:
     assert main(["train", spec, "--out", "run"]) == 0
     interrupted(spec, "seed=5", out="run", overwrite=True)
     names = sorted(p.name for p in Path("run").iterdir())
-    assert names == ["checkpoint.safetensors", "recipe.lock.yaml"]
+    assert names == ["checkpoint.safetensors", "recipe.lock.yaml", "time-used.json"]
 
 
 def test_an_old_checkpoint_is_gone_before_a_new_run_begins(spec: str) -> None:
     """Killed before its first iteration, the new run must not find the old one's checkpoint."""
     interrupted(spec, out="run")
     interrupted(spec, "seed=5", at=None, out="run", overwrite=True)
-    assert [p.name for p in Path("run").iterdir()] == ["recipe.lock.yaml"]
+    assert {p.name for p in Path("run").iterdir()} == {"recipe.lock.yaml", "time-used.json"}
     assert main(["train", spec, "--out", "run", "--resume", "--seed", "5"]) == 0
 
 

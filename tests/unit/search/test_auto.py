@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import spnc
 from spnc.cli import main
+from spnc.common.budget import Budget
 from spnc.common.deadline import NEVER, Deadline, OutOfTimeError
 from spnc.common.observer import Observer, Stage
 from spnc.diagnostics import Sink
@@ -27,7 +28,6 @@ from spnc.registry import FAMILIES
 from spnc.runs.folder import RunFolder
 from spnc.runs.outcome import Outcome
 from spnc.search.auto.board import Board, ladder
-from spnc.search.auto.budget import Budget, read_budget
 from spnc.search.auto.costs import Costs
 from spnc.search.auto.leaving import LeavingRule, last_slope
 from spnc.search.auto.proposal import FinishedTry, Proposal
@@ -35,6 +35,7 @@ from spnc.search.auto.stage_clock import StageClock
 from spnc.search.auto.start import model_name
 from spnc.search.journal import Begun, Journal
 from spnc.search.trials import Trials
+from spnc.spec.limits import read_budget
 from spnc.training import Record, State
 from tests.places import ROOT
 

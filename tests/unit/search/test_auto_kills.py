@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +16,8 @@ from spnc.runs.folder import RunFolder
 from spnc.search import journal as search_folder
 from spnc.search.trials import Trials
 from tests.choosing import choose, made_again
+from tests.interrupting import Killed, killing
 from tests.sealing import json_resealed
-
-
-class Killed(BaseException):
-    """As if the process were gone."""
-
-
-def killing(at: int, *, before: bool) -> Callable[[Path, Path], Path]:
-    """A `Path.replace`, by which every file gets to its place, that dies at its n-th call."""
-    calls = [0]
-    replace = pathlib.Path.replace
-
-    def deadly(self: Path, target: Path) -> Path:
-        calls[0] += 1
-        if before and calls[0] == at:
-            raise Killed
-        done = replace(self, target)
-        if calls[0] == at:
-            raise Killed
-        return done
-
-    return deadly
 
 
 def killed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -88,11 +67,13 @@ def test_the_time_between_the_last_word_and_a_kill_counts(
 ) -> None:
     """A try may learn its structure for long without writing: signs of life tell."""
     run = killed_run(tmp_path, monkeypatch)
-    json_resealed(run / "search.json", seconds=4.0, plan=None)
+    json_resealed(run / "search.json", plan=None)
+    json_resealed(run / "time-used.json", seconds=4.0)
     kept = json.loads((run / "search.json").read_text())
-    in_use = run / "in-use.json"
+    in_use, sign = run / "in-use.json", 7.9
     in_use.write_text(json.dumps({"since": "2026-01-01T00:00:00+00:00"}))
-    os.utime(in_use, (kept["written"] + 7.9, kept["written"] + 7.9))
+    sign += json.loads((run / "time-used.json").read_text())["written"]
+    os.utime(in_use, (sign, sign))
     found = choose(run, 12.0, 0.05, resuming=True)
     assert len(found.tries) == len(kept["tries"])  # 11.9 of 12 s are spent: no time for one more
 
@@ -100,8 +81,9 @@ def test_the_time_between_the_last_word_and_a_kill_counts(
 def test_the_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = killed_run(tmp_path, monkeypatch)
     kept = json.loads((run / "search.json").read_text())
-    assert 0.0 < kept["seconds"] < 12.0
-    json_resealed(run / "search.json", seconds=11.9, plan=None)
+    assert 0.0 < json.loads((run / "time-used.json").read_text())["seconds"] < 12.0
+    json_resealed(run / "search.json", plan=None)
+    json_resealed(run / "time-used.json", seconds=11.9)
     found = choose(run, 12.0, 0.05, resuming=True)
     assert len(found.tries) == len(kept["tries"])  # no time for one more
 
@@ -173,7 +155,8 @@ def test_killed_between_a_better_recipe_and_its_being_kept_it_says_what_it_chose
             choose(run, 12.0, 0.05)
     kept = json.loads((run / "search.json").read_text())
     assert len(kept["tries"]) == 1
-    json_resealed(run / "search.json", seconds=11.99, plan=None)
+    json_resealed(run / "search.json", plan=None)
+    json_resealed(run / "time-used.json", seconds=11.99)
     half = run / ".best-2.spnc.abcdefgh"
     half.write_bytes(b"half a model")
     assert len(choose(run, 12.0, 0.05, resuming=True).tries) == 1

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 import spnc
 from spnc.backends.numba.engine import CpuEngine
 from spnc.common.observer import Observer
+from spnc.compilation import compile_recipe
 from spnc.data.load import load
 from spnc.diagnostics import Sink
-from spnc.pipeline import compile_recipe, fit
+from spnc.pipeline import fit
 from spnc.search import trials
 from spnc.search.auto import loop
 from spnc.search.auto.proposal import level

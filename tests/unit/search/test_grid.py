@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import spnc
-from spnc import pipeline
+from spnc import compilation
 from spnc.backends.numba.engine import CpuEngine
 from spnc.cli import main
 from spnc.data.load import load
@@ -152,10 +152,10 @@ def counting(monkeypatch: pytest.MonkeyPatch, where: Any, name: str) -> list[Any
 def test_data_is_read_once_and_a_forest_grown_once_for_all_that_share_it(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (pipeline.grow, preparation.load) == (grow, load)
-    grown = counting(monkeypatch, pipeline, "grow")
+    assert (compilation.grow, preparation.load) == (grow, load)
+    grown = counting(monkeypatch, compilation, "grow")
     loaded = counting(monkeypatch, preparation, "load")
-    lowered = counting(monkeypatch, pipeline, "lower_graph")
+    lowered = counting(monkeypatch, compilation, "lower_graph")
     # The seed varies fastest, so that equal forests are not side by side in the grid.
     found = spnc.train(spec, ["optimizer.max_iterations={search: [1, 2]}", "seed={search: [0, 1]}"])
     assert len(found.tries) == 8
@@ -177,7 +177,7 @@ def test_a_forest_is_copied_for_other_links_and_not_in_a_plain_run(
 
     assert "none" in RESIDUALS  # loaded, before one is added
     monkeypatch.setitem(RESIDUALS._outside, "odd-one", OddOne)
-    grown = counting(monkeypatch, pipeline, "grow")
+    grown = counting(monkeypatch, compilation, "grow")
     copied = counting(monkeypatch, Builder, "copy")
     one = ["forest.0.beta=0.4", "optimizer.max_iterations=3"]
     plain = spnc.train(spec, one)

@@ -13,8 +13,8 @@ import pytest
 
 import spnc
 from spnc.cli import main
+from spnc.compilation import compile_recipe
 from spnc.diagnostics import Sink
-from spnc.pipeline import compile_recipe
 from spnc.program.validity import program_problems
 from spnc.registry import OPTIMIZERS
 from spnc.runs.folder import RunFolder

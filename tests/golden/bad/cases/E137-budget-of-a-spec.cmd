@@ -1,1 +1,1 @@
-spnc train cases/good.yaml --out run --budget 10min
+spnc train cases/good.yaml --out run --budget 1e3

@@ -1,2 +1,2 @@
 spnc train cases/search.yaml --out run --quiet
-spnc train cases/search.yaml --out run --resume --quiet
+spnc train cases/weather.yaml --out run --resume --quiet

@@ -1,2 +1,2 @@
 spnc train cases/weather.yaml --out run
-spnc train cases/weather.yaml --out run --resume
+spnc train cases/weather.yaml --out run --resume --seed 1

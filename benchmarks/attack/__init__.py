@@ -1,0 +1,1 @@
+"""The parts of `benchmarks.faults`: kills, damaged files, fuzzed inputs, memory, the page."""

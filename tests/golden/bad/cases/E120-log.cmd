@@ -1,0 +1,1 @@
+spnc train cases/good.yaml --out run --log nowhere/log.jsonl

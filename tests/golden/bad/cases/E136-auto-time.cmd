@@ -1,0 +1,1 @@
+spnc train --auto builtin:asia --out run --set limits.time=1h

@@ -1,0 +1,1 @@
+spnc train cases/weather.yaml --out shared/changed-run --resume
