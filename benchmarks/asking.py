@@ -147,7 +147,7 @@ def questions(quick: bool, steps: Steps) -> list[Question]:
     flat = circuit(dataset, "tree", SOURCES[name])
     large = circuit(dataset, "forest", LARGE)
     small = circuit(digits, "tree", Source(20, 0, 2))
-    test = dataset.splits["test" if "test" in dataset.splits else "train"].distinct().values
+    test = dataset.distinct_in_memory["test" if "test" in dataset.splits else "train"].values
     new = test[np.random.default_rng(0).permutation(len(test))[:1_000]]
     drawn = QUICK_DRAWN if quick else DRAWN
     images = digits.train.values

@@ -1,13 +1,14 @@
-"""Measure how fast spnc reads a CSV file, and how much memory a training on a large one takes.
+"""Measure how fast spnc reads a CSV file and a circuit, and the memory of a training on large data.
 
-    python -m benchmarks.reading [--rows N] [--repeats N] [--no-peers] [--results FOLDER]
-                                 [--page-only]
+    python -m benchmarks.reading [--rows N] [--edges N] [--repeats N] [--no-peers]
+                                 [--circuits-only] [--results FOLDER] [--page-only]
 
-Makes two files in a temporary folder: a million rows by thirty columns of numbers and words, which
-spnc, pandas, polars and pyarrow read in turn, and ten million rows by thirty binary columns, which
-`spnc train` reads and trains on. Every reading and the training is a process of its own. A full run
-writes benchmarks/results/reading.json and reading.md. A run with --rows or --no-peers only prints
-the tables, unless --results names a folder.
+Makes files in a temporary folder: a million rows by thirty columns of numbers and words, which
+spnc, pandas, polars and pyarrow read in turn; ten million rows by thirty binary columns, which
+`spnc train` reads and trains on; and a circuit of 150,000 edges, written in two ways. Every reading
+and the training is a process of its own. A full run writes benchmarks/results/reading.json and
+reading.md; with --circuits-only, it replaces the part about circuits in them. A run with --rows,
+--edges or --no-peers only prints the tables, unless --results names a folder.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ from benchmarks.common.steps import Steps
 from benchmarks.common.trainings import RESULTS
 from benchmarks.peers.catalogue import READERS
 from benchmarks.timing import reading_page
-from benchmarks.timing.workers import Asked, Contender, GoneError, Worker
+from benchmarks.timing.circuit_reading import EDGES, circuits_read, load_average
+from benchmarks.timing.workers import Contender, Start, Worker, asked
 from spnc.common.atomic import write_text
 
 ROWS = 1_000_000
@@ -47,8 +49,6 @@ optimizer: {{method: em, max_iterations: 3}}
 seed: 0
 """
 
-Start = Callable[[Contender], Asked]
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(arguments)
@@ -57,10 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         run = json.loads((folder / "reading.json").read_text(encoding="utf-8"))
         write_text(folder / "reading.md", reading_page.page(run))
         return
-    run = measured(options)
-    print(reading_page.text(run))
-    partial = options.rows != ROWS or options.no_peers
+    partial = options.rows != ROWS or options.edges != EDGES or options.no_peers
     folder = options.results or (None if partial else RESULTS)
+    if options.circuits_only:
+        run = json.loads((folder or RESULTS).joinpath("reading.json").read_text(encoding="utf-8"))
+        run["circuits"] = circuits_measured(options, Steps())
+    else:
+        run = measured(options)
+    print(reading_page.text(run))
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / "reading.json", json.dumps(run, indent=1) + "\n")
@@ -76,6 +80,12 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=ROWS,
         help=f"rows of the file to read ({ROWS:,}); the training has {TRAINED_TIMES} times as many",
     )
+    parser.add_argument(
+        "--edges", type=int, default=EDGES, help=f"edges of the circuit to read ({EDGES:,})"
+    )
+    parser.add_argument(
+        "--circuits-only", action="store_true", help="measure only how circuits are read"
+    )
     parser.add_argument("--repeats", type=int, default=3, help="readings by every system (3)")
     parser.add_argument("--no-peers", action="store_true", help="spnc only; nothing is installed")
     parser.add_argument(
@@ -89,15 +99,15 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--page-only", action="store_true", help="write the page from reading.json; measure nothing"
     )
     options = parser.parse_args(arguments)
-    if options.rows < 1 or options.repeats < 1:
-        parser.error("--rows and --repeats have to be at least 1")
+    if min(options.rows, options.edges, options.repeats) < 1:
+        parser.error("--rows, --edges and --repeats have to be at least 1")
     return options
 
 
 def measured(options: argparse.Namespace, start: Start = Worker) -> reading_page.Run:
     """Measure everything, and return what reading.json holds. Tests start no processes."""
     steps = Steps()
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    load = load_average()
     contenders = systems(not options.no_peers, steps)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -107,19 +117,36 @@ def measured(options: argparse.Namespace, start: Start = Worker) -> reading_page
         training = trained(
             contenders[0], folder, TRAINED_TIMES * options.rows, options.patience, steps, start
         )
+    circuits = circuits_measured(options, steps, start)
     return {
         "cores": os.cpu_count(),
         "load": load,
         "seconds": round(steps.done(), 1),
         "reading": reading,
         "training": training,
+        "circuits": circuits,
     }
+
+
+def circuits_measured(
+    options: argparse.Namespace, steps: Steps, start: Start = Worker
+) -> dict[str, Any]:
+    """Measure how circuits are read, and return that part of reading.json."""
+    with tempfile.TemporaryDirectory() as name:
+        return circuits_read(
+            own(), Path(name), options.edges, options.repeats, options.patience, steps, start
+        )
+
+
+def own() -> Contender:
+    """Return spnc."""
+    command = (sys.executable, "-m", "benchmarks.timing.spnc_reading_worker")
+    return Contender("spnc", version("spnc-forest"), command)
 
 
 def systems(with_peers: bool, steps: Steps) -> list[Contender]:
     """Return spnc, then the libraries that it is compared with."""
-    command = (sys.executable, "-m", "benchmarks.timing.spnc_reading_worker")
-    contenders = [Contender("spnc", version("spnc-forest"), command)]
+    contenders = [own()]
     for peer in READERS if with_peers else ():
         steps.say(f"{peer.key}: its environment")
         try:
@@ -198,19 +225,6 @@ def trained(
     told = asked(contender, patience, start, command)
     size = {"rows": rows, "columns": large_csv.BINARY_COLUMNS, "megabytes": megabytes(path)}
     return {**size, **({"unable": told["error"]} if "error" in told else told)}
-
-
-def asked(
-    contender: Contender, patience: float, start: Start, command: dict[str, Any]
-) -> dict[str, Any]:
-    """Return a new worker's reply to one command; `error` says why there is none."""
-    worker = start(contender)
-    try:
-        return worker.ask(patience, **command)
-    except GoneError as gone:
-        return {"error": str(gone)}
-    finally:
-        worker.stop()
 
 
 def megabytes(path: Path) -> float:

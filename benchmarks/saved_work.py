@@ -20,7 +20,8 @@ from spnc.backends.planning import planner
 from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.cli.output import table
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.program.program import Program
 
 

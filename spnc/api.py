@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from networkx import DiGraph
 
 from spnc import checks
+from spnc.cluster import workers_for
+from spnc.cluster.training import placed
 from spnc.common.budget import Budget
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Observer
@@ -106,11 +108,13 @@ def compile(
     settings: Sequence[str] | str = (),
     *,
     allow_plugins: bool = False,
+    n_jobs: int | None = None,
 ) -> Model:
     """Return the model of a spec before training, or of a circuit. Raises `InputError`.
 
     `settings` are overrides such as `"optimizer.max_iterations=50"`; `allow_plugins` permits
-    importing the Python files that a spec names under `plugins`.
+    importing the Python files that a spec names under `plugins`; `n_jobs` components are learned
+    at a time (-1: one per core).
     """
     sink = Sink()
     found = read_thing(thing, sink, settings, allow_plugins=allow_plugins)
@@ -119,7 +123,7 @@ def compile(
         return found
     if isinstance(found, DiGraph):
         return circuit_model(found)
-    return compile_recipe(found, sink).model()
+    return compile_recipe(found, sink, workers=workers_for(n_jobs)).model()
 
 
 def train(
@@ -134,6 +138,8 @@ def train(
     allow_plugins: bool = False,
     budget: str | float | None = None,
     log: str | Path | None = None,
+    n_jobs: int | None = None,
+    client: Any = None,
     began: float | None = None,
 ) -> Trained:
     """Train a spec; return the model with its history, scores and metrics. Raises `InputError`.
@@ -153,7 +159,9 @@ def train(
 
     `budget` is a time limit, seconds or a text such as `"2h"`, in place of that of the spec: when
     it is used up, the best so far is kept. It is counted from `began` (on `time.monotonic`; None:
-    now). What happens is appended to the file `log`, a line of JSON each.
+    now). What happens is appended to the file `log`, a line of JSON each. `n_jobs` components, or
+    tries of a `search`, are computed at a time (-1: one per core), with the same result. `client`
+    is a Dask client: its workers compute passes over tables in partitions, components and tries.
     """
     began, sink = time.monotonic() if began is None else began, Sink()
     given = as_settings(settings)
@@ -163,18 +171,21 @@ def train(
         recipe = replace(recipe, limits=replace(recipe.limits or Limits(), time=seconds))
     limit = Budget(math.inf if (most := _time_limit(recipe)) is None else most, began=began)
     run = _open_run(recipe, out, sink, resume=resume, overwrite=overwrite)
-    with _observed(progress, log, recipe.limits, limit, sink, run) as watch:
+    with (
+        _observed(progress, log, recipe.limits, limit, sink, run) as watch,
+        placed(recipe, client, n_jobs, watch.progress) as (recipe, workers),
+    ):
         found = read_finished(run, limit, sink, partial(_recipe_and_data, recipe, watch))
         if found is not None:
             trained = found
         elif recipe.space is None:
-            trained = train_recipe(recipe, sink, watch, run, limit)
+            trained = train_recipe(recipe, sink, watch, run, limit, workers)
         elif run is None:
-            trained = search(recipe, sink, watch, budget=limit)
+            trained = search(recipe, sink, watch, budget=limit, workers=workers)
         else:
             journal = SearchFolder(run, [str(run.lock)])
             with journal.saving_on_interruption():
-                trained = search(recipe, sink, watch, journal, limit)
+                trained = search(recipe, sink, watch, journal, limit, workers)
         watch.finished(trained.metrics)
     return _finished(trained, sink, run)
 
@@ -245,6 +256,8 @@ def train_auto(
     overwrite: bool = False,
     progress: Observer | bool = False,
     log: str | Path | None = None,
+    n_jobs: int | None = None,
+    client: Any = None,
     began: float | None = None,
 ) -> Trained:
     """Return the best model of a table that was found within a time budget. Raises `InputError`.
@@ -267,19 +280,23 @@ def train_auto(
         start = replace(start, recipe=with_table(start.recipe, rows))
     limit = Budget(sink.require(seconds), began=began)
     run = _open_run(start.recipe, out, sink, resume=resume, overwrite=overwrite)
-    limits, start = start.recipe.limits, replace(start, recipe=replace(start.recipe, limits=None))
-    with _observed(progress, log, limits, limit, sink, run) as watch:
+    limits = start.recipe.limits
+    with (
+        _observed(progress, log, limits, limit, sink, run) as watch,
+        placed(start.recipe, client, n_jobs, watch.progress) as (recipe, workers),
+    ):
+        start = replace(start, recipe=recipe.as_trained())
         found = read_finished(run, limit, sink, partial(_start_and_data, start, watch))
         if found is not None:
             trained = found
         elif run is None:
-            trained = auto(start, limit, sink, watch, limits=limits)
+            trained = auto(start, limit, sink, watch, limits=limits, workers=workers)
         else:
             words = ["--auto", name, "--budget", budget_text]
             words += [word for setting in given for word in ("--set", setting)]
             journal = SearchFolder(run, words, partial(comment, start))
             with journal.saving_on_interruption():
-                trained = auto(start, limit, sink, watch, journal, limits)
+                trained = auto(start, limit, sink, watch, journal, limits, workers)
         watch.finished(trained.metrics)
     return _finished(trained, sink, run)
 

@@ -11,7 +11,7 @@ import numpy as np
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Sink, Source
 from spnc.program.program import Parameters, Program
 from spnc.queries.arguments import check_whole, column_places

@@ -17,19 +17,23 @@ from typing import Protocol
 
 from spnc import checks, passes
 from spnc.backends import Backend
+from spnc.checks.array_proof import is_plainly_valid
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Observer, Stage
 from spnc.common.rng import random_stream
 from spnc.common.savepoints import NOTHING_KEPT, Savepoints, UnusableError
+from spnc.common.workers import SERIAL, Workers
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
-from spnc.forest.grow import add_top_sum, grow
+from spnc.forest.grow import grow, put_top_sum
 from spnc.forest.pretraining import pretrain
+from spnc.graph.circuit_arrays import recorded_circuit
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Graph
 from spnc.model import Model
-from spnc.program.lower import lower
+from spnc.passes.on_arrays import run_on_arrays
+from spnc.program.lower import lower, lower_arrays
 from spnc.program.program import Parameters, Program
 from spnc.registry.usage import plugin_record, used_plugins
 from spnc.residuals import LinkingTask
@@ -100,10 +104,12 @@ def compile_recipe(
     purpose: Purpose = Purpose.COMPILE,
     keeping: Keeping = KEEP_NOTHING,
     deadline: Deadline = NEVER,
+    workers: Workers = SERIAL,
 ) -> Compiled:
     """Structure, links, checks, passes, lowering; no parameter training.
 
-    `keeping` is where a run that may be killed keeps what it has read and learned.
+    `keeping` is where a run that may be killed keeps what it has read and learned. `workers` learn
+    components.
     """
     observer, seconds = observer or Observer(), {"data": 0.0}
     one_recipe_only(recipe, sink)
@@ -113,7 +119,9 @@ def compile_recipe(
     savepoints = keeping.keep_work(recipe, dataset)
     compiled = compiled_before(recipe, dataset, sink, savepoints)
     if compiled is None:
-        forest = learn_forest(recipe, dataset, sink, observer, seconds, deadline, savepoints)
+        forest = learn_forest(
+            recipe, dataset, sink, observer, seconds, deadline, savepoints, workers
+        )
         compiled = link_and_lower(
             recipe,
             dataset,
@@ -149,6 +157,7 @@ def learn_forest(
     seconds: dict[str, float],
     deadline: Deadline = NEVER,
     savepoints: Savepoints = NOTHING_KEPT,
+    workers: Workers = SERIAL,
 ) -> Forest:
     """Learn every component. Links and the sum on top are still to come."""
     deadline.check()
@@ -165,6 +174,7 @@ def learn_forest(
             backend=recipe.backend.resolved(),
             objective=recipe.objective,
             savepoints=of_forest(savepoints, recipe),
+            workers=workers,
         )
         sink.stop()
         savepoints.settle()  # links change the forest
@@ -204,15 +214,31 @@ def link_and_lower(
     deadline.check()
     observer.stage(Stage.LOWERING)
     with timed(seconds, "compile"):
-        graph = add_top_sum(forest)
-        if dump is not None:
-            dump("forest", graph)
-        checks.check(graph, sink)
-        sink.stop()
-        program, parameters = lower_graph(graph, dump, keep=False)
+        put_top_sum(forest)
+        lowered = _lowered_arrays(forest) if dump is None else None
+        if lowered is None:
+            graph = forest.builder.graph
+            if dump is not None:
+                dump("forest", graph)
+            checks.check(graph, sink)
+            sink.stop()
+            lowered = lower_graph(graph, dump, keep=False)
+        program, parameters = lowered
     warnings = sink.diagnostics[warned:]
     keep_circuit(savepoints, recipe, KeptCircuit(program, parameters, seconds, warnings))
     return Compiled(recipe, dataset, program, parameters, seconds)
+
+
+def _lowered_arrays(forest: Forest) -> tuple[Program, Parameters] | None:
+    """Check, optimise and lower a forest that has not become a graph: the same on flat arrays.
+
+    Return None if that needs the graph, for example to say what is wrong with it.
+    """
+    circuit = recorded_circuit(forest.builder)
+    if circuit is None or not is_plainly_valid(circuit):
+        return None
+    optimised = run_on_arrays(circuit)
+    return lower_arrays(optimised) if optimised is not None else None
 
 
 @gc_paused()

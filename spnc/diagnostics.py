@@ -145,6 +145,9 @@ class InputError(Exception):
         self.diagnostics = tuple(diagnostics)
         super().__init__(render(self.diagnostics))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InputError, (self.diagnostics,)  # it may come from another process
+
 
 @dataclass
 class Sink:

@@ -98,12 +98,12 @@ def _trained(
         given = recipe.data.table is not None
         chosen = own.require(read_recipe(run.lock, own, allow_plugins=allowed, data_given=given))
         recipe = replace(chosen, data=recipe.data, lock=None)
-    recipe = replace(recipe, limits=None)
+    recipe = recipe.as_trained()
     model.backend = recipe.backend.resolved()
     history = sink.require(read_records(run.history, sink))
     fit = metrics.optimizer
     fitted = FitResult(model.parameters, history, fit.stopped, fit.kept, fit.kept_iteration)
-    weights = {name: float(table.weights.sum()) for name, table in dataset.splits.items()}
+    weights = {name: table.total for name, table in dataset.splits.items()}
     scores = {
         name: _score(split.avg_ll, split.impossible_rows, weights[name])
         for name, split in metrics.splits.items()

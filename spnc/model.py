@@ -20,9 +20,10 @@ from spnc.common.rng import random_stream
 from spnc.common.views import model_html, model_text
 from spnc.data.cells import column_text
 from spnc.data.columns import Column
-from spnc.data.dataset import UNSPLIT, Table
+from spnc.data.dataset import UNSPLIT
 from spnc.data.pairs import mutual_information
 from spnc.data.plain_arrays import PlainArrays
+from spnc.data.table import Table
 from spnc.data.table_rules import TableRules
 from spnc.diagnostics import Sink, counted, did_you_mean, listed
 from spnc.exports.exporting import Exporting
@@ -134,7 +135,7 @@ class Model(Asking, TableAnswers, Exporting):
             )
             sink.stop()
         found = load_table(raw, sink, columns=self.columns, rules=rules)
-        return sink.require(found).splits[UNSPLIT]
+        return sink.require(found).in_memory(UNSPLIT)
 
     def _log_likelihood(self, table: Table) -> NDArray[np.float64]:
         """Return log p of the rows of a valid table; equal rows are computed once."""

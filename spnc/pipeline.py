@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from spnc.backends.auto import passed_over
+from spnc.backends.parted import score_of
 from spnc.common.budget import Budget
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Observer, Stage
 from spnc.common.views import trained_html, trained_text
+from spnc.common.workers import SERIAL, Workers
 from spnc.compilation import KEEP_NOTHING, Compiled, Keeping, compile_recipe, model_of, timed
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Diagnostic, Sink
@@ -80,19 +82,22 @@ def train(
     observer: Observer | None = None,
     run: RunFolder | None = None,
     budget: Budget | None = None,
+    workers: Workers = SERIAL,
 ) -> Trained:
     """Train a recipe without `search`: all stages, and the files of the run if it has a folder.
+
+    `workers` learn components.
 
     Raises `OutOfTimeError` if the budget is used up before there are parameters to keep.
     """
     observer, budget = observer or Observer(), budget or Budget()
     if run is None:
-        compiled = _compiled(recipe, sink, observer, budget.deadline())
+        compiled = _compiled(recipe, sink, observer, budget.deadline(), workers)
         return _fit_and_evaluate(compiled, sink, observer, budget)
     with run.saving_on_interruption():
         # With a checkpoint, there are parameters to keep, however late it is.
         deadline = budget.deadline() if not run.has_checkpoint else NEVER
-        compiled = _compiled(recipe, sink, observer, deadline, run)
+        compiled = _compiled(recipe, sink, observer, deadline, workers, run)
         state = run.begin(recipe, compiled.dataset, compiled.program, compiled.parameters)
         trained = _fit_and_evaluate(compiled, sink, observer, budget, state, run.keep)
         locked = {}
@@ -108,11 +113,18 @@ def _compiled(
     sink: Sink,
     observer: Observer,
     deadline: Deadline,
+    workers: Workers,
     keeping: Keeping = KEEP_NOTHING,
 ) -> Compiled:
     """Compile a recipe for training, which has to fit into the memory that it may take."""
     compiled = compile_recipe(
-        recipe, sink, observer, purpose=Purpose.TRAIN, deadline=deadline, keeping=keeping
+        recipe,
+        sink,
+        observer,
+        purpose=Purpose.TRAIN,
+        keeping=keeping,
+        deadline=deadline,
+        workers=workers,
     )
     expect_training(recipe.limits, compiled.parameters, compiled.dataset)
     return compiled
@@ -183,6 +195,7 @@ def fit(
             recipe = sink.require(ended_early(recipe, found.ended))
         compiled = replace(compiled, recipe=recipe, program=found.program)
         model = model_of(compiled, fitted.parameters, backend).finished()
+    seconds = _with_planning(seconds, sum(fitter.planning))
 
     objective, refined = None, found.refined
     name, target = recipe.objective.plugin_name, tuple(getattr(recipe.objective, "target", ()))
@@ -203,8 +216,14 @@ def fit(
     )
     # An objective scores the rows that it can use, which need not be all of them.
     known = fitted.known_scores(distinct) if refined is None else {}
-    recipe = replace(recipe, limits=None)  # which are no part of what was trained
+    recipe = recipe.as_trained()
     return Trained(recipe, model, fitted, known, metrics, ended=found.ended)
+
+
+def _with_planning(seconds: Mapping[str, float], planning: float) -> dict[str, float]:
+    """Return the seconds with those of planning apart from those of training."""
+    rest = {name: value for name, value in seconds.items() if name != "train"}
+    return {**rest, "plan": planning, "train": max(0.0, seconds["train"] - planning)}
 
 
 def evaluate(
@@ -219,8 +238,9 @@ def evaluate(
     with timed(spent, "evaluate"):
         for name in names:
             if name not in scores:
-                batch = model.engine.load(dataset.distinct[name], once=True)
-                scores[name] = model.engine.score(model.parameters, batch)
+                scores[name] = score_of(
+                    model.backend, model.engine, model.parameters, dataset.distinct[name]
+                )
             if name not in conditional:
                 found = trained.recipe.objective.score(
                     model.engine, model.parameters, dataset.distinct[name]

@@ -8,6 +8,7 @@ from pathlib import Path
 import spnc
 from spnc.common.budget import Budget
 from spnc.common.observer import Observer
+from spnc.common.workers import SERIAL, Workers
 from spnc.diagnostics import Sink
 from spnc.pipeline import Trained
 from spnc.runs.folder import RunFolder
@@ -37,6 +38,7 @@ def choose(
     resuming: bool = False,
     began: float | None = None,
     observer: Observer | None = None,
+    workers: Workers = SERIAL,
 ) -> Trained:
     sink = Sink()
     start = read_start(table, given or [], sink)
@@ -44,11 +46,11 @@ def choose(
     assert start is not None
     limit = Budget(budget, Clock(tick), began=began)
     if folder is None:
-        return auto(start, limit, sink)
+        return auto(start, limit, sink, workers=workers)
     run = RunFolder(folder, sink, resuming)
     journal = SearchFolder(run, [], partial(comment, start))
     with run.held(limit):
-        return auto(start, limit, sink, observer, journal)
+        return auto(start, limit, sink, observer, journal, workers=workers)
 
 
 def made_again(run: Path) -> bytes:

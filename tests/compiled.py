@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spnc.backends.numba.engine import Batch, CpuEngine
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Graph
 from spnc.program.lower import lower
 from spnc.program.program import Parameters

@@ -19,7 +19,7 @@ from spnc.backends import Engine
 from spnc.backends.cupy import trouble
 from spnc.backends.cupy.engine import CupyEngine
 from spnc.backends.cupy.launches import Limits
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Graph
 from spnc.program.lower import lower
 from spnc.program.program import Parameters, Program

@@ -8,7 +8,8 @@ import numpy as np
 
 from spnc.backends.numba import NumbaBackend
 from spnc.backends.numpy import NumpyBackend
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.forest.pretraining import pretrain
 from spnc.graph.copying import copy_below

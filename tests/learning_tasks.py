@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph
 from spnc.learners import Learner, LearningTask

@@ -7,8 +7,9 @@ import numpy as np
 from benchmarks.common.mixed_network import STATES, MixedNetwork, hidden
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table, packed
+from spnc.data.dataset import Dataset
 from spnc.data.scales import scale_of
+from spnc.data.table import Table, packed
 
 FINITE, COUNTS = 4, 2  # the first columns are categorical, then come counts, then real ones
 

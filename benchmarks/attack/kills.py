@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.attack.kinds import KINDS, Kind
+from benchmarks.attack.kinds import KINDS, LONG, Kind
+from benchmarks.attack.trainee import USUAL
 from benchmarks.timing.workers import ROOT
 from spnc.runs.in_use import NAME as IN_USE
 
-CHECKPOINT_SECONDS = 0.5
-MOST_IN_A_RUN = 4  # kills; then the run is left to end
+OFTEN = "0.5"  # seconds between checkpoints of short trainings
+MOST_IN_A_RUN = 8  # kills; then the run is left to end
+MOST_IN_A_LONG_RUN = 20  # kills; by then it has to have ended
 PATIENCE = 300.0  # seconds without an end after which a run counts as failed
 _POLL = 0.002  # seconds
 AT_ONCE = 2  # trainings side by side
@@ -40,9 +42,9 @@ class Trainee:
     _said: str | None = None  # on standard error, once it has ended
 
     @staticmethod
-    def start(arguments: list[str], run: Path, *more: str) -> Trainee:
+    def start(arguments: list[str], run: Path, *more: str, keeping: str = OFTEN) -> Trainee:
         """Start a training into a folder."""
-        command = [sys.executable, "-m", "benchmarks.attack.trainee", str(CHECKPOINT_SECONDS)]
+        command = [sys.executable, "-m", "benchmarks.attack.trainee", keeping]
         process = subprocess.Popen(
             [*command, *arguments, "--out", str(run), "--quiet", *more],
             cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -50,16 +52,16 @@ class Trainee:
         )  # fmt: skip
         return Trainee(process, run)
 
-    def wait(self, seconds: float = PATIENCE) -> bool:
-        """Wait until it has had its folder for so long. Return whether it ended before."""
-        limit = time.monotonic() + PATIENCE
+    def wait(self, holding: float = PATIENCE, running: float = PATIENCE) -> bool:
+        """Wait until it has had its folder, or has run, for so long. Return whether it ended."""
+        limit = time.monotonic() + running
         while self.process.poll() is None:
             now = time.monotonic()
             if self._began is None and self._holds():
                 self._began = now
             if self._began is not None:
                 self.held = now - self._began
-                if self.held >= seconds:
+                if self.held >= holding:
                     return False
             if now > limit:
                 return False
@@ -107,7 +109,7 @@ class Attack:
         """Train undisturbed, then with `kills` kills in all. Return the record."""
         arguments = self.kind.arguments(self.folder)
         say(f"kills: {self.kind.name}, undisturbed")
-        whole = Trainee.start(arguments, self.folder / "whole")
+        whole = self._start(arguments, self.folder / "whole")
         if not whole.wait():
             whole.kill()
         trouble = whole.trouble()
@@ -116,8 +118,12 @@ class Attack:
         while self.kills < kills and len(self.problems) < 3:
             say(f"kills: {self.kind.name}, {self.kills} of {kills}")
             here = min(self.random.randint(1, MOST_IN_A_RUN), kills - self.kills)
-            self._disturb(arguments, whole, here)
+            self._disturb(arguments, whole, MOST_IN_A_LONG_RUN if self.kind.every else here)
         return self._record(whole.held, self.problems)
+
+    def _start(self, arguments: list[str], run: Path, *more: str) -> Trainee:
+        keeping = USUAL if self.kind.every else OFTEN
+        return Trainee.start(arguments, run, *more, keeping=keeping)
 
     def _record(self, undisturbed: float, problems: list[str]) -> dict[str, Any]:
         return {
@@ -132,15 +138,13 @@ class Attack:
 
     def _disturb(self, arguments: list[str], whole: Trainee, kills: int) -> None:
         """Train once with some kills, and compare the outcome."""
-        begins, ends = self.kind.window(whole.run)
         run = self.folder / f"run-{self.runs}"
         self.runs += 1
         held, killed = 0.0, 0
         kept: list[float] = []
         while True:
-            trainee = Trainee.start(arguments, run, "--resume")
-            moment = begins + self.random.random() * (ends - begins)
-            ended = trainee.wait(moment if killed < kills else PATIENCE)
+            trainee = self._start(arguments, run, "--resume")
+            ended = self._wait(trainee, whole.run) if killed < kills else trainee.wait()
             was_killed = not ended and trainee.kill()
             held += trainee.held
             if not was_killed:
@@ -161,6 +165,13 @@ class Attack:
         if wrong is not None:
             self.other_bits += 1
             self.problems.append(wrong)
+
+    def _wait(self, trainee: Trainee, whole: Path) -> bool:
+        """Wait for the moment of a kill. Return whether the training ended before."""
+        if self.kind.every is not None:
+            return trainee.wait(running=self.kind.every)
+        begins, ends = self.kind.window(whole)
+        return trainee.wait(begins + self.random.random() * (ends - begins))
 
     def _tries(self, journal: Path) -> list[float]:
         """Return the scores of the tries that a killed search has kept."""
@@ -201,13 +212,25 @@ def _first_difference(pairs: list[tuple[Path, Path]]) -> str | None:
     return None
 
 
-def attack(folder: Path, kills: int, seed: int, say: Say) -> list[dict[str, Any]]:
-    """Kill all kinds of training, two at a time, `kills` times in all. Return their records."""
+def attack(
+    folder: Path, kills: int, seed: int, say: Say, *, with_long: bool
+) -> list[dict[str, Any]]:
+    """Kill all kinds of training, two at a time, `kills` times in all. Return their records.
+
+    The long training, if it takes part, is killed as often as its time needs, beside the others.
+    """
     shares = [kills // len(KINDS) + (i < kills % len(KINDS)) for i in range(len(KINDS))]
+    kinds = [*KINDS, *([LONG] if with_long else [])]
     attacks = []
-    for number, kind in enumerate(KINDS):
-        place = folder / kind.name
+    for number, kind in enumerate(kinds):
+        place = folder / str(number)
         place.mkdir()
         attacks.append(Attack(kind, place, random.Random(seed * len(KINDS) + number)))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(lambda a, share: a.carry_out(share, say), attacks, shares))
+        # The long one first: nothing is left to run beside it at the end.
+        long = [pool.submit(each.carry_out, 1, say) for each in attacks[len(KINDS) :]]
+        short = [
+            pool.submit(each.carry_out, share, say)
+            for each, share in zip(attacks, shares, strict=False)
+        ]
+        return [job.result() for job in short + long]

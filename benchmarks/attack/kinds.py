@@ -1,4 +1,4 @@
-"""Six kinds of training to kill, each with the stage in which it is killed."""
+"""Six kinds of training to kill, each with the stage in which it is killed, and a longer one."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ class Kind:
     spec: str | None
     before: tuple[str, ...] = ()
     stage: str = ""
+    every: float | None = None  # seconds after which each process is killed, wherever it is
 
     def arguments(self, folder: Path) -> list[str]:
         """Return what `spnc` is given to train it, all but the run folder; writes the spec."""
         if self.spec is None:
             return ["train", "--auto", "builtin:digits", "--budget", f"{AUTO_BUDGET:g}s"]
-        path = folder / f"{self.name}.yaml"
+        path = folder / "spec.yaml"
         path.write_text(self.spec, encoding="utf-8")
         return ["train", str(path)]
 
@@ -82,7 +83,7 @@ KINDS = (
             "{learner: extra-spn, count: 10, min_instances: 20}",
             "{max_iterations: 500, stop: none, patience: none}",
         ),
-        ("data", "structure", "residual", "compile", "prepare"),
+        ("data", "structure", "residual", "compile", "prepare", "plan"),
         "train",
     ),
     Kind(
@@ -95,4 +96,17 @@ KINDS = (
         ),
     ),
     Kind("auto", None),
+)
+# A training of a minute and a half with all stages, which keeps its work as often as any other.
+LONG = Kind(
+    "all stages, every 40 s",
+    """model: long
+data: {source: builtin:digits, split: [0.7, 0.15, 0.15]}
+forest:
+- {learner: learn-spn, count: 24, min_instances: 30}
+- {learner: continuous-mixture, points: 64, latent: 8, steps: 20000, settling: 60}
+residual: {strategy: informed, ratio: 0.2, judge: valid, tries: 4000}
+optimizer: {max_iterations: 40, stop: none, patience: none}
+""",
+    every=40.0,
 )

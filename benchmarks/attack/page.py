@@ -18,7 +18,8 @@ that a training is named after, and started again until it ends. Its model and i
 to have the bits of an undisturbed run; `--auto`, which tries what there is time for, has to choose
 the best of its tries, lose none, and write a recipe that makes its model again. Redone: seconds per
 kill that a run took longer than the undisturbed one, without starting Python. Checkpoints are half
-a second apart, as these trainings take seconds.
+a second apart, as these trainings take seconds; only the one with all stages keeps its work every
+ten to thirty seconds, as users' trainings do, and each of its processes is killed after 40 seconds.
 """
 _DAMAGE = """Every file of run folders, finished and unfinished, with a single bit changed (half of
 all), other bytes, cut short, with bytes behind it, a block of zeros, two blocks exchanged, or taken

@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import spnc
-from spnc.common.observer import Observer
+from benchmarks.attack.keeping import keep_every
+from spnc.common.observer import Observer, Stage
 from spnc.diagnostics import InputError, Sink
 from spnc.model import to_bytes
 from spnc.reports.facts.reading import read_run
 from spnc.runs.files import RunFiles
 from spnc.runs.history import read_history
 from spnc.runs.in_use import NAME as IN_USE
+from spnc.runs.kept_work import ENDING
+from spnc.runs.kept_work import NAME as KEPT_WORK
 from spnc.runs.lock import recipe_text
 from spnc.spec.read import read_recipe
 from tests.choosing import choose
@@ -72,6 +75,17 @@ class _InterruptsSecondTry(Observer):
             raise KeyboardInterrupt
 
 
+class _InterruptsAt(Observer):
+    """Interrupts a run when a stage begins."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def stage(self, stage: Stage | str) -> None:
+        if stage is self._stage:
+            raise KeyboardInterrupt
+
+
 class _InterruptsAfter(Observer):
     """Interrupts a run after some iterations, counted over all tries."""
 
@@ -86,14 +100,19 @@ class _InterruptsAfter(Observer):
 
 
 def victims(home: Path) -> list[Victim]:
-    """Make runs in a folder, finished and unfinished ones, and return their files."""
+    """Make runs in a folder, finished and unfinished ones, and return their files.
+
+    From then on, this process keeps all work at once.
+    """
+    keep_every(0.0)
     single, grid = home / "single.yaml", home / "grid.yaml"
     single.write_text(SPEC.replace("COUNT", "2"), encoding="utf-8")
     grid.write_text(SPEC.replace("COUNT", "{search: [1, 2, 3]}"), encoding="utf-8")
     return [
         *_finished(home, single),
-        *_unfinished(home / "training", single, [2, 3]),
-        *_unfinished(home / "search", grid, [6, 7]),
+        *_unfinished(home / "structure", single, lambda _: _InterruptsAt(Stage.LINKS)),
+        *_unfinished(home / "training", single, lambda late: _InterruptsAfter(2 + late)),
+        *_unfinished(home / "search", grid, lambda late: _InterruptsAfter(6 + late)),
         *_auto(home),
         *_compiled_code(home),
     ]
@@ -121,16 +140,16 @@ def _finished(home: Path, spec: Path) -> list[Victim]:
     return found
 
 
-def _unfinished(run: Path, spec: Path, moments: list[int]) -> list[Victim]:
+def _unfinished(run: Path, spec: Path, interrupts: Callable[[bool], Observer]) -> list[Victim]:
     """Return the files of a run that was interrupted; they are read by resuming it.
 
     Its files of a later moment take their places too, and those of a run with another seed.
     """
-    folders = []
-    for number, (iterations, settings) in enumerate([(m, []) for m in moments] + [(2, ["seed=5"])]):
-        folder = run.with_name(f"{run.name}-{number}")
+    folders: list[Path] = []
+    for late, settings in ((False, ()), (True, ()), (False, ("seed=5",))):
+        folder = run.with_name(f"{run.name}-{len(folders)}")
         try:
-            spnc.train(spec, settings, out=folder, progress=_InterruptsAfter(iterations))
+            spnc.train(spec, settings, out=folder, progress=interrupts(late))
         except spnc.Interrupted:
             folders.append(folder)
     first, *rest = folders
@@ -146,15 +165,21 @@ def _unfinished(run: Path, spec: Path, moments: list[int]) -> list[Victim]:
         return (again / "model.spnc").read_bytes()
 
     found = []
-    for file in sorted(first.iterdir()):
-        twins = [other / file.name for other in rest if (other / file.name).is_file()]
+    for path in sorted(path for path in first.rglob("*") if path.is_file()):
+        file = str(path.relative_to(first))
+        twins = [other / file for other in rest if (other / file).is_file()]
         others = tuple(twin.read_bytes() for twin in twins)
-        weight = 1 if file.name in (IN_USE, "recipe.lock.yaml") else 6  # which are always accepted
-        name = "best-N.spnc" if file.name.startswith("best-") else file.name
-        found.append(
-            Victim(name, f"resuming a {run.name}", first, file.name, resumed, weight, others)
-        )
+        weight = 1 if path.name in (IN_USE, "recipe.lock.yaml") else 6  # which are always accepted
+        reader = f"resuming a {run.name}"
+        found.append(Victim(_shown(path), reader, first, file, resumed, weight, others))
     return found
+
+
+def _shown(path: Path) -> str:
+    """Return how a file is called on the page; those of one sort have one name."""
+    if path.suffix == ENDING:
+        return f"{KEPT_WORK}/*{ENDING}"
+    return "best-N.spnc" if path.suffix == ".spnc" else path.name
 
 
 def _auto(home: Path) -> list[Victim]:
@@ -171,13 +196,7 @@ def _auto(home: Path) -> list[Victim]:
         return (again / "model.spnc").read_bytes()
 
     files = [run / "search.json", *run.glob("best-*.spnc")]
-    return [
-        Victim(
-            "best-N.spnc" if file.suffix == ".spnc" else file.name,
-            "resuming --auto", run, file.name, resumed, 4,
-        )
-        for file in files
-    ]  # fmt: skip
+    return [Victim(_shown(file), "resuming --auto", run, file.name, resumed, 4) for file in files]
 
 
 def _compiled_code(home: Path) -> list[Victim]:

@@ -18,9 +18,10 @@ from spnc import checks
 from spnc.common.rng import random_stream
 from spnc.compilation import lower_graph
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
 from spnc.data.load import is_available, load
 from spnc.data.options import DataOptions
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.forest.grow import add_top_sum, grow
 from spnc.graph.forest import Forest

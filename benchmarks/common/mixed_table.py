@@ -17,7 +17,8 @@ from benchmarks.common.circuits import SMOOTHING, jittered_circuit
 from benchmarks.common.flat_circuit import Flat, scale_of_doubles
 from spnc.common.rng import random_stream
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.fitting import fit_column
 from spnc.registry import LEAVES

@@ -32,7 +32,7 @@ def draw(spec: Path, file: Path) -> str:
         assert recipe is not None
         compiled = compile_recipe(replace(recipe, model=title), sink)
         model = fit(compiled, sink).model
-        counts = pair_counts(model.columns, compiled.dataset.distinct["train"])
+        counts = pair_counts(model.columns, compiled.dataset.distinct_in_memory["train"])
         empirical = mutual_information(counts)
         name = f"{title}, {iterations} iteration{'s' if iterations > 1 else ''} of EM"
         comparisons.append(Comparison(name, empirical, model.mutual_information()))

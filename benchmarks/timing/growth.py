@@ -16,7 +16,8 @@ from benchmarks.timing.curves import Curve, Point, apart
 from benchmarks.timing.speed_page import number
 from benchmarks.timing.spnc_worker import backend_named
 from spnc.common.rng import random_stream
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.leaves.smoothing import Smoothing
 from spnc.registry import BACKENDS
 from spnc.training.m_step import m_step

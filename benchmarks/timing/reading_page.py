@@ -15,6 +15,8 @@ Run = dict[str, Any]  # what reading.json holds
 
 READING_HEAD = ("system", "s", "M cells/s", "cores", "peak MB", "spnc takes")
 TRAINING_HEAD = ("rows", "columns", "file MB", "s", "peak MB", "edges", "test log-likelihood")
+CIRCUITS_HEAD = ("text", "s to a valid circuit", "CPU s", "s to a model", "CPU s", "peak MB")
+_CIRCUIT_TIMES = ("seconds", "cpu_seconds", "model_seconds", "model_cpu_seconds")
 
 _READING = """A CSV file of {rows:,} rows by {columns} columns ({megabytes:,.0f} MB: ten columns
 each of floats, whole numbers and words), read from the page cache to a table in memory: a `Dataset`
@@ -27,11 +29,19 @@ _TRAINING = """`spnc train` on a CSV file of {rows:,} rows by {columns} binary c
 tree and three iterations of EM on 80% of the rows, scored on all. Peak: memory of the whole
 process, libraries included, from the file to the saved model.
 """
+_CIRCUITS = """A circuit of {edges:,} edges and {nodes:,} nodes over {columns} binary columns, as a
+`.spn` text of {megabytes:.1f} MB, read by spnc {version} from the page cache to a graph that is
+proved to be a valid circuit, as `spnc check` does it, and then compiled to a model. `plain`: as
+spnc writes circuits. `brackets`: with brackets around the last sum, so that the text is read by the
+grammar. Every reading is in a new process; importing the library does not count. The texts take
+turns; medians of {repeats}, in brackets least and most. CPU s: the processor's time, which other
+programs on the machine lengthen less than the time from beginning to end.
+"""
 
 
 def page(run: Run) -> str:
     """Return the page of a run in Markdown."""
-    reading, training = run["reading"], run["training"]
+    reading, training, circuits = run["reading"], run["training"], run["circuits"]
     notes = "".join(f"- {note}\n" for note in _notes(run)).replace("*", "\\*")
     return "\n".join(
         [
@@ -41,6 +51,9 @@ def page(run: Run) -> str:
             table(READING_HEAD, reading_cells(reading["records"]), 1),
             f"## Memory\n\n{filled(_TRAINING.format(**training))}",
             table(TRAINING_HEAD, [training_cells(training)], 0),
+            f"## Circuits\n\n{filled(_CIRCUITS.format(**circuits))}",
+            table(CIRCUITS_HEAD, circuit_cells(circuits), 1),
+            f"{_conditions(circuits)}\n",
             *([notes] if notes else []),
         ]
     )
@@ -51,10 +64,31 @@ def text(run: Run) -> str:
     parts = [
         text_table(READING_HEAD, reading_cells(run["reading"]["records"]), 1),
         text_table(TRAINING_HEAD, [training_cells(run["training"])], 0),
+        text_table(CIRCUITS_HEAD, circuit_cells(run["circuits"]), 1),
         *_notes(run),
         _conditions(run),
     ]
     return "\n\n".join(parts)
+
+
+def circuit_cells(circuits: Record) -> list[list[str]]:
+    """Return a row for each way in which the circuit is written."""
+    rows = []
+    for record in circuits["records"]:
+        if "unable" in record:
+            rows.append([record["written"], *["–"] * (len(CIRCUITS_HEAD) - 1)])
+            continue
+        times = [_spread(record[key]) for key in _CIRCUIT_TIMES]
+        rows.append([record["written"], *times, f"{max(record['peak_mb']):,.0f}"])
+    return rows
+
+
+def _spread(values: Sequence[float], mark: str = "") -> str:
+    """Return the median and, of several values, the least and the largest one."""
+    shown = number(median(values)) + mark
+    if len(values) > 1:
+        shown += f" ({number(min(values))} to {number(max(values))})"
+    return shown
 
 
 def reading_cells(records: Sequence[Record]) -> list[list[str]]:
@@ -67,9 +101,7 @@ def reading_cells(records: Sequence[Record]) -> list[list[str]]:
             rows.append([name, *["–"] * (len(READING_HEAD) - 1)])
             continue
         middle = median(seconds)
-        shown = number(middle) + ("*" if "differs" in record else "")
-        if len(seconds) > 1:
-            shown += f" ({number(min(seconds))} to {number(max(seconds))})"
+        shown = _spread(seconds, "*" if "differs" in record else "")
         cells = record["read"]["rows"] * record["read"]["columns"]
         times = "1" if record is records[0] else f"{number(median(own) / middle)} ×" if own else "–"
         rate, cores = number(cells / middle / 1e6), f"{median(record['cores']):.1f}"
@@ -98,6 +130,9 @@ def _notes(run: Run) -> list[str]:
             said.append(f"*: {name} read something else: {record['differs']}.")
     if "unable" in run["training"]:
         said.append(f"–: no training: {run['training']['unable']}.")
+    for record in run["circuits"]["records"]:
+        if "unable" in record:
+            said.append(f"–: the text `{record['written']}` was not read: {record['unable']}.")
     return said
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchmarks.common.circuits import lowered
 from benchmarks.common.flat_circuit import Flat, columns_of, graph_of
 from benchmarks.peers.speed_protocol import Circuit, Rows
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.model import Model
 from spnc.queries.complete import complete
 

@@ -1,6 +1,6 @@
-"""Measure how spnc reads a CSV file, and how much memory `spnc train` takes.
+"""Measure how spnc reads a CSV file or a circuit, and how much memory `spnc train` takes.
 
-The commands are those of `benchmarks.peers.reading_worker`, and one to train.
+The commands are those of `benchmarks.peers.reading_worker`, one to check, and one to train.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from networkx import DiGraph
 
 from benchmarks.peers.speed_protocol import UnableError, peak_mb, reply_by
+from spnc.api import read_thing
 from spnc.cli import main as spnc
+from spnc.compilation import circuit_model
 from spnc.data.load import load_table
 from spnc.diagnostics import Sink
 
@@ -24,8 +27,8 @@ VERSION = version("spnc-forest")
 
 
 def answered(command: dict[str, Any]) -> dict[str, Any]:
-    """Return the reply to a command: `read` a file, or `train` a spec."""
-    return read(command) if command["do"] == "read" else train(command)
+    """Return the reply to a command: `read` a table, `check` a circuit, or `train` a spec."""
+    return {"read": read, "check": check, "train": train}[command["do"]](command)
 
 
 def read(command: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +41,7 @@ def read(command: dict[str, Any]) -> dict[str, Any]:
     peak = peak_mb()
     if dataset is None:
         raise UnableError(sink.diagnostics[0].message)
-    (table,) = dataset.splits.values()
+    (table,) = map(dataset.in_memory, dataset.splits)
     names = [column.name for column in dataset.columns]
     return {
         "version": VERSION,
@@ -48,6 +51,25 @@ def read(command: dict[str, Any]) -> dict[str, Any]:
         "rows": table.rows,
         "columns": table.width,
         "total": float(np.nansum(table.column(names.index(command["column"])))),
+    }
+
+
+def check(command: dict[str, Any]) -> dict[str, Any]:
+    """Read the circuit of a command as `spnc check` does, then compile it."""
+    began, cpu_began = time.perf_counter(), time.process_time()
+    graph = read_thing(command["path"], Sink())
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+    assert isinstance(graph, DiGraph)
+    circuit_model(graph)
+    return {
+        "version": VERSION,
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
+        "model_seconds": time.perf_counter() - began,
+        "model_cpu_seconds": time.process_time() - cpu_began,
+        "peak_mb": peak_mb(),
+        "nodes": len(graph),
+        "edges": graph.number_of_edges(),
     }
 
 

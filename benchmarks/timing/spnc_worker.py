@@ -16,7 +16,7 @@ from benchmarks.common.flat_circuit import Flat, columns_of, graph_of
 from benchmarks.peers.speed_protocol import DOUBLE, Circuit, Rows, serve
 from spnc.backends import Backend
 from spnc.data.columns import Column
-from spnc.data.dataset import Table, packed
+from spnc.data.table import Table, packed
 from spnc.leaves.smoothing import Smoothing
 from spnc.model import Model
 from spnc.program.program import Parameters

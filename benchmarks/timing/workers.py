@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,6 +127,22 @@ class Worker:
             if pipe is not None:
                 with suppress(OSError):  # the process did not read its last command
                     pipe.close()
+
+
+Start = Callable[[Contender], Asked]
+
+
+def asked(
+    contender: Contender, patience: float, start: Start, command: dict[str, Any]
+) -> dict[str, Any]:
+    """Return a new worker's reply to one command; `error` says why there is none."""
+    worker = start(contender)
+    try:
+        return worker.ask(patience, **command)
+    except GoneError as gone:
+        return {"error": str(gone)}
+    finally:
+        worker.stop()
 
 
 def environment() -> dict[str, str]:

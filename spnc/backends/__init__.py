@@ -6,14 +6,18 @@ from typing import Any, ClassVar, Protocol
 
 from spnc.common.arrays import Floats, Ints
 from spnc.common.observer import Progress
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Diagnostic
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 
 
 class Engine(Protocol):
-    """A program opened on a backend."""
+    """A program opened on a backend.
+
+    An engine that plans its passes may count the seconds in an attribute `planning`, which a run
+    reports apart from those of training.
+    """
 
     program: Program
 

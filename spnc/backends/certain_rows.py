@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats, Ints
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.leaves.smoothing import SUM_TOLERANCE
 from spnc.program.program import Program
 

@@ -24,7 +24,7 @@ from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.common.column_sets import members
 from spnc.common.observer import Progress
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Diagnostic
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score

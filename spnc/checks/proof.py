@@ -40,7 +40,7 @@ from spnc.common.column_sets import (
 from spnc.data.columns import Column
 from spnc.graph.edge_arrays import EdgeArrays
 from spnc.graph.nodes import Graph, Leaf, Node, Sum, children, edge_arrays, payloads
-from spnc.leaves.smoothing import SUM_TOLERANCE
+from spnc.leaves.smoothing import SURE_TOLERANCE
 
 # The checks that a proof makes unnecessary. A new check is always run until it is added here.
 PROVED_CHECKS = (
@@ -54,8 +54,6 @@ PROVED_CHECKS = (
     ties.check,
     covering.check,
 )
-# The check adds weights up exactly, NumPy does not: a total this near to one passes surely.
-_SURE_TOLERANCE = SUM_TOLERANCE / 2
 _MARKS = ("damaged", "settled", "mentioned")  # left by `graph.assemble` after an error
 
 
@@ -119,10 +117,10 @@ def _weights_add_up(graph: Graph, edges: EdgeArrays, nodes: Sequence[Node]) -> b
     if absent.sum() > given.count(None) or (absent == np.repeat(is_sum, counts)).any():
         return False
     weights = numbers[~absent]
-    if not ((weights >= 0.0) & (weights <= 1.0 + _SURE_TOLERANCE)).all():
+    if not ((weights >= 0.0) & (weights <= 1.0 + SURE_TOLERANCE)).all():
         return False
     totals = np.add.reduceat(weights, np.cumsum(counts[is_sum]) - counts[is_sum])
-    return bool((np.abs(totals - 1.0) <= _SURE_TOLERANCE).all())
+    return bool((np.abs(totals - 1.0) <= SURE_TOLERANCE).all())
 
 
 def _scopes_are_valid(edges: EdgeArrays, nodes: Sequence[Any], width: int) -> bool:

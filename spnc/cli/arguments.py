@@ -111,6 +111,24 @@ def add_settings(parser: argparse.ArgumentParser, *, computing: bool = True) -> 
         parser.add_argument("--backend", metavar="NAME", help="short for --set backend=NAME")
 
 
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """`--jobs`: for commands that learn."""
+    parser.add_argument(
+        "--jobs",
+        type=_jobs,
+        metavar="N",
+        help="compute this many components or tries at a time, with the same result; -1: one per "
+        "core (default: 1)",
+    )
+
+
+def _jobs(text: str) -> int:
+    """Parse a number of jobs."""
+    if not re.fullmatch(r"-?[1-9]\d{0,5}", text):
+        raise argparse.ArgumentTypeError(f"{text} is neither a number of jobs nor -1")
+    return int(text)
+
+
 def add_image(parser: argparse.ArgumentParser) -> None:
     """`--image`: the shape of rows that are pictures."""
     parser.add_argument(

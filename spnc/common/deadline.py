@@ -22,6 +22,10 @@ class Deadline:
         """`left` returns the seconds left of a budget, `reserve` of which are needed afterwards."""
         self._left, self._reserve = left, reserve
 
+    def left(self) -> float:
+        """Return the seconds until the deadline; negative if it has passed."""
+        return self._left() - self._reserve
+
     def check(self) -> None:
         """Raise `OutOfTimeError` if the deadline has passed. Takes next to no time."""
         if self._left() < self._reserve:

@@ -23,6 +23,8 @@ CHECK_SECONDS = 0.02  # between two looks at the memory; a look takes 20 to 50 m
 # the watch, which can say what was under way.
 _SPARE = 256 << 20
 _SPARE_PER_THREAD = 16 << 20
+_UNKNOWN_ROOM = 4 << 30  # taken to be left where the system does not say
+_ENFORCED: list[MemoryLimit] = []  # the limits that this process is held to now
 
 
 class MemoryLimitError(MemoryError):
@@ -44,10 +46,28 @@ def peak() -> int | None:
     return found
 
 
+def room() -> int:
+    """Return how many bytes may be taken for what need not be kept.
+
+    That is half of what the machine has left, or what a limit on the process leaves.
+    """
+    found = (_number_in("/proc/meminfo", "MemAvailable") or _UNKNOWN_ROOM) // 2
+    held = resident() or 0
+    for limit in _ENFORCED:
+        if limit.most is not None:
+            found = min(found, limit.most - held)
+    return max(0, found)
+
+
 def _status(name: str) -> int | None:
     """Return a number of the process's status, in bytes; None where there is no such file."""
+    return _number_in("/proc/self/status", name)
+
+
+def _number_in(file: str, name: str) -> int | None:
+    """Return a number of kilobytes in a file of the system, in bytes; None if it is not there."""
     try:
-        lines = Path("/proc/self/status").read_bytes()
+        lines = Path(file).read_bytes()
     except OSError:
         return None
     at = lines.find(f"\n{name}:".encode())
@@ -91,6 +111,15 @@ class MemoryLimit:
     @contextmanager
     def enforced(self) -> Iterator[None]:
         """Let the system refuse allocations far beyond the limit, where it can."""
+        _ENFORCED.append(self)
+        try:
+            with self._refusing():
+                yield
+        finally:
+            _ENFORCED.remove(self)
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
         held, allocated = resident(), _status("VmData")
         if self.most is None or held is None or allocated is None:
             yield

@@ -16,6 +16,7 @@ from spnc.data.raw_table import RawColumn, smallest, text_column
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400.0
+_LARGEST_SCALE = 1000  # of decimals: far beyond doubles; an absurd one crashes Arrow
 DURATION_UNIT = "s"
 TIME_UNIT = "s since midnight"
 
@@ -54,6 +55,8 @@ def raw_column(values: Any) -> RawColumn:
             return RawColumn("numbers", doubles(values))
         return RawColumn("numbers", widened(values.to_numpy()))
     if pa.types.is_decimal(kind):
+        if abs(kind.scale) > _LARGEST_SCALE:
+            raise pa.ArrowInvalid(f"it has decimals with a scale of {kind.scale:,}")
         return RawColumn("numbers", doubles(values.cast(pa.float64(), safe=False)))
     if pa.types.is_date(kind):
         return RawColumn("dates", doubles(values.cast(pa.date32()).cast(pa.int32())) * _DAY)

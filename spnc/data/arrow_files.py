@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -23,6 +25,7 @@ from spnc.data.text_fast import rounded
 
 Tables = dict[str, RawTable]
 ArrowError = (pa.ArrowException, OSError, ValueError)  # what Arrow raises for damaged files
+_NULL_LINE = re.compile(rb"(?:\A|\n)[ \t\r]*null")  # a part of a file crashes Arrow if it begins so
 _IPC_FILE, _FEATHER_1 = b"ARROW1", b"FEA1"  # the first bytes of files; streams have none
 
 
@@ -61,6 +64,8 @@ def parse_json(data: bytes, report: FileReport) -> Tables | None:
         return None
     if data.lstrip().startswith(b"["):
         return _json_list(data, report)
+    if _NULL_LINE.search(data):
+        return _json_lines(data, report)
     try:
         table = pa.json.read_json(pa.BufferReader(data))
         times = [field for field in table.schema if pa.types.is_timestamp(field.type)]
@@ -81,9 +86,9 @@ def parquet_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
     What the file lacks or has twice is not reported.
     """
     with pa.parquet.ParquetFile(file) as found:
-        header = header_of(found.schema_arrow)
-        for batch in found.iter_batches(batch_size=max(1, cells // max(1, len(header.names)))):
-            yield _piece(batch, header)
+        rows = max(1, cells // max(1, found.metadata.num_columns))
+        for batch in found.iter_batches(batch_size=rows):
+            yield _piece(batch, header_of(batch.schema))  # that of `found` may say something else
 
 
 def arrow_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
@@ -101,6 +106,17 @@ def arrow_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
     for batch in batches:
         for begin in range(0, batch.num_rows, step):
             yield _piece(batch.slice(begin, step), header)
+
+
+def arrow_rows(path: Path) -> int:
+    """Return the number of rows of an Arrow IPC or Feather file. May raise `ArrowError`."""
+    with pa.memory_map(str(path)) as file:
+        start = file.read(len(_IPC_FILE))
+        file.seek(0)
+        if start == _IPC_FILE:
+            found = pa.ipc.open_file(file)
+            return sum(found.get_batch(i).num_rows for i in range(found.num_record_batches))
+        return sum(batch.num_rows for batch in pa.ipc.open_stream(file))
 
 
 def _piece(batch: Any, header: Header) -> RawTable:

@@ -13,7 +13,6 @@ from spnc.common.threads import in_threads
 from spnc.data.column_kinds import Verdict
 from spnc.data.column_warnings import warn_of_formats, warn_of_header, warn_of_left_out
 from spnc.data.columns import Column
-from spnc.data.dataset import PIECE_CELLS, Cells, Table
 from spnc.data.declared import is_declared, rules_by_name
 from spnc.data.encoding import Misfit, encoded
 from spnc.data.file_report import FileReport
@@ -22,6 +21,7 @@ from spnc.data.odd_cells import OddCells
 from spnc.data.options import DataOptions
 from spnc.data.raw_table import RawColumn, RawTable
 from spnc.data.scales import scale_of
+from spnc.data.table import PIECE_CELLS, Cells, Table
 from spnc.data.table_rules import OTHER, TableRules, Unseen
 from spnc.data.text_values import DATES, NUMBERS, Meaning, cleaned, converted
 from spnc.data.typed_column import TypedColumn, typed_column

@@ -12,7 +12,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Cells, Table, packed
+from spnc.data.table import Cells, Table, packed
 
 RANGES = 8  # of a column with many different numbers; fewer where a table has few rows
 ROWS_PER_RANGE = 20  # at least, so that counts of pairs mean something

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from spnc.data.column_kinds import MOST_LABELS, Verdict
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
 from spnc.data.encoding import label_text
 from spnc.data.raw_table import RawTable
+from spnc.data.table import Table
 from spnc.diagnostics import Sink, counted, listed
 
 _NAMED = 100  # columns named in a warning; more would fill the screen

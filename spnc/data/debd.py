@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spnc.common.atomic import write_bytes
+from spnc.common.cache import cache_root
 from spnc.common.observer import Progress
 from spnc.data.builtin import NAME_SIMILARITY
 from spnc.data.dataset import SPLITS
@@ -112,13 +113,8 @@ def fetch(
 
 
 def cache_folder() -> Path:
-    """Return where downloads are stored: `$SPNC_CACHE/debd`, or below the user's cache folder."""
-    own = os.environ.get("SPNC_CACHE")
-    if own:
-        return Path(own) / "debd"
-    from platformdirs import user_cache_dir
-
-    return Path(user_cache_dir("spnc")) / "debd"
+    """Return where downloads are stored."""
+    return cache_root() / "debd"
 
 
 def _suggestion(name: str) -> str:

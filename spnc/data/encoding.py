@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, Label
-from spnc.data.dataset import Cells, code_type
 from spnc.data.dates import in_unit, iso_text
 from spnc.data.raw_table import RawColumn
+from spnc.data.table import Cells, code_type
 from spnc.data.table_rules import OTHER, Unseen
 from spnc.data.text_cells import is_number, number_of
 from spnc.data.text_values import LARGEST_EXACT, NUMBERS, Meaning, converted, date_meaning
 
 LARGEST = 1e150  # its square is still a double
 TABLE_RANGE = 1 << 16  # whole numbers within such a range are looked up in a table
+_SHORT_RANGE = 1 << 8  # also those of a few rows
 
 
 class Misfit(NamedTuple):
@@ -98,7 +99,7 @@ def _distinct(raw: RawColumn) -> tuple[list[Any], NDArray[Any]]:
         cells = np.where(raw.missing, cells[np.argmin(raw.missing)], cells)
     if cells.dtype.kind != "f":
         low, high = int(cells.min()), int(cells.max())
-        if high - low < TABLE_RANGE:
+        if high - low < min(TABLE_RANGE, max(_SHORT_RANGE, 4 * len(cells))):
             offset = cells if low == 0 else offsets(cells, low)
             values: list[Any] = list(range(low, high + 1))
             return ([bool(v) for v in values] if raw.kind == "booleans" else values), offset

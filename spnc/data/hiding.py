@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.data.dataset import Block, Table
+from spnc.data.table import Block, Table
 
 
 def hide_cells(table: Table, hidden: NDArray[np.bool_]) -> Table:

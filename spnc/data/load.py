@@ -12,14 +12,17 @@ from spnc.common.observer import Progress
 from spnc.data.assembly import Assembled, assembled, fitted, with_scales
 from spnc.data.column_warnings import warn_of_columns
 from spnc.data.columns import Column
-from spnc.data.dataset import SPLITS, UNSPLIT, Dataset, Table
+from spnc.data.dataset import SPLITS, UNSPLIT, Dataset
 from spnc.data.debd import is_local
 from spnc.data.declared import rules_by_name
 from spnc.data.files import read_file
 from spnc.data.odd_cells import OddCells
 from spnc.data.options import DataOptions
+from spnc.data.parted import PartedTable, partitioned
 from spnc.data.raw_table import RawColumn, RawTable
+from spnc.data.row_store import load_stored
 from spnc.data.sources import SCHEMES, SourceTables, file_path, read_tables, split_scheme
+from spnc.data.table import Table
 from spnc.data.table_rules import AS_MODELLED, TableRules
 from spnc.data.text_values import cleaned, holds_words
 from spnc.diagnostics import Sink
@@ -39,6 +42,36 @@ def load(
     the options nor the data say how rows are split, `default_split` applies; `Dataset.cut` says
     whether rows were split by fractions.
     """
+    found = load_stored(options, sink, progress=progress, default_split=default_split)
+    if found is None:
+        found = _load_whole(options, sink, offline, progress, default_split)
+    if found is None:
+        return None
+    warn_of_sample(found, options, sink)
+    return _elsewhere(found, options)
+
+
+def _elsewhere(dataset: Dataset, options: DataOptions) -> Dataset:
+    """Return the dataset, with passes over its partitions where the options say."""
+    if options.elsewhere is None or not dataset.sampled:
+        return dataset
+    splits = {
+        name: replace(rows, passes=options.elsewhere.passes(rows))
+        if isinstance(rows, PartedTable) and len(rows.parts) > 1
+        else rows
+        for name, rows in dataset.splits.items()
+    }
+    return replace(dataset, splits=splits)
+
+
+def _load_whole(
+    options: DataOptions,
+    sink: Sink,
+    offline: bool,
+    progress: Progress | None,
+    default_split: tuple[float, float, float] | None,
+) -> Dataset | None:
+    """Return the dataset from files that are read as a whole, or other sources."""
     if options.table is not None:
         # Loading takes the columns out of the table, and there may be another time.
         whole = replace(options.table, columns=list(options.table.columns))
@@ -75,7 +108,11 @@ def load(
     if not published:
         declared = rules_by_name([c.name for c in columns], options, Sink())
         warn_of_columns(tables["train"], columns, sink, where, declared)
-    return Dataset(name, columns, tables, cut, made.rules, made.left_out)
+    splits = {
+        split: partitioned(table, options.partition_rows, options.split_seed, split)
+        for split, table in tables.items()
+    }
+    return Dataset(name, columns, splits, cut, made.rules, made.left_out)
 
 
 def load_table(
@@ -116,6 +153,19 @@ def load_table(
     if not found.published:
         warn_of_columns(first, typed, sink, next(iter(found.tables.values())).file)
     return Dataset(found.name, typed, tables, rules=made.rules, left_out=made.left_out)
+
+
+def warn_of_sample(dataset: Dataset, options: DataOptions, sink: Sink) -> None:
+    """Warn that only a sample of the training rows is in memory (W318)."""
+    rows = dataset.splits.get("train")
+    if isinstance(rows, PartedTable):
+        sink.warning(
+            "W318",
+            f"structure is learned from a sample of {rows.sample.rows:,} of {rows.rows:,} rows",
+            options.span_of("partition_rows") or options.span_of("source"),
+            notes=["parameters are fitted to all rows, in partitions"],
+            help="set `partition_rows` to have another size of partitions, and of the sample",
+        )
 
 
 def is_available(options: DataOptions) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from spnc.data.columns import Label
 from spnc.data.dates import DATE_UNITS
+from spnc.data.parted import PARTITION_ROWS, Elsewhere
 from spnc.data.raw_table import RawTable
 from spnc.data.table_rules import Unseen
 from spnc.data.text_rules import MISSING, Header, TextRules
@@ -89,12 +90,20 @@ class DataOptions(Options):
         (), "kinds of columns by name or pattern, where they are not to be inferred", keyed="name"
     )
     weight: str | None = option(None, "the column that holds row weights, positive numbers")
+    partition_rows: int = option(
+        PARTITION_ROWS,
+        "rows of a partition: a larger table is trained on in partitions, one after another or on "
+        "several machines, and structure is learned from a sample of as many rows",
+        min=1,
+    )
     unseen: Unseen = option(
         "error", "what a category becomes that is not in the training data but in later data"
     )
 
     # A table given in Python, in place of what `source` names.
     table: RawTable | None = field(default=None, compare=False, repr=False)
+    # Computes passes over tables in partitions elsewhere.
+    elsewhere: Elsewhere | None = field(default=None, compare=False, repr=False)
 
     @property
     def text_rules(self) -> TextRules:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,11 +23,12 @@ from spnc.data.arrow_files import ArrowError, arrow_pieces, parquet_pieces, pars
 from spnc.data.assembly import fitted
 from spnc.data.columns import Column
 from spnc.data.compression import CompressionError, decompressing
-from spnc.data.dataset import PIECE_CELLS, UNSPLIT, Table
+from spnc.data.dataset import UNSPLIT
 from spnc.data.file_report import FileReport
 from spnc.data.files import TEXT_TYPES, WHOLE_TYPES, file_type
 from spnc.data.odd_cells import OddCells
 from spnc.data.raw_table import RawTable, number_columns
+from spnc.data.table import PIECE_CELLS, Table
 from spnc.data.table_rules import TableRules
 from spnc.data.text_cells import records
 from spnc.data.text_exact import check_names, parse_exact
@@ -58,22 +59,40 @@ def read_pieces(
     texts that count as missing. Progress counts bytes of the file; a
     piece is counted when the next one is requested.
     """
+    widths = frozenset({len(columns), len(rules.names)})
+    for raw in raw_pieces(path, rules.text_rules(columns), widths=widths, progress=progress):
+        found = fitted({UNSPLIT: raw}, columns, rules, Sink(), odd)
+        if found is None:
+            raise PiecewiseError
+        yield found[UNSPLIT]
+
+
+def raw_pieces(
+    path: Path,
+    rules: TextRules,
+    *,
+    widths: Set[int] | None = None,
+    progress: Progress | None = None,
+) -> Iterator[RawTable]:
+    """Yield the rows of a file as they are read, in pieces. May raise `PiecewiseError` at any.
+
+    `widths` are how many columns an array without names may have; None: any number.
+    """
     kind, compressed = file_type(path)
     if not path.is_file():  # for example a pipe, which cannot be read twice
         raise PiecewiseError
     done = place = 0
-    reading = rules.text_rules(columns)
     try:
         layout = None
         if kind in TEXT_TYPES:
             with path.open("rb") as file, decompressing(file, compressed) as stream:
-                layout = _layout_of(text_start(stream), TEXT_TYPES[kind], reading)
+                layout = _layout_of(text_start(stream), TEXT_TYPES[kind], rules)
         with path.open("rb") as file, decompressing(file, compressed) as stream:
             total = path.stat().st_size
             if layout is not None:
-                tables = _text(stream, layout, reading)
+                tables = _text(stream, layout, rules)
             elif kind == ".npy":
-                tables = _array(stream, {len(columns), len(rules.names)})
+                tables = _array(stream, widths)
             elif kind == ".parquet" and not compressed:  # its end has to be read first
                 tables = parquet_pieces(stream, PIECE_CELLS)
             elif WHOLE_TYPES.get(kind) is parse_arrow and not compressed:
@@ -84,10 +103,7 @@ def read_pieces(
                 rows = raw.rows
                 if raw.names is not None and len(set(raw.names)) < len(raw.names):
                     raise PiecewiseError
-                found = fitted({UNSPLIT: raw}, columns, rules, Sink(), odd)
-                if found is None:
-                    raise PiecewiseError
-                yield found[UNSPLIT]
+                yield raw
                 done += rows
                 place = max(place, min(file.tell(), total))
                 if progress is not None:
@@ -135,9 +151,9 @@ def _text(stream: BinaryIO, layout: Layout, rules: TextRules) -> Iterator[RawTab
             yield replace(table, names=names)
 
 
-def _array(stream: BinaryIO, widths: set[int]) -> Iterator[RawTable]:
+def _array(stream: BinaryIO, widths: Set[int] | None) -> Iterator[RawTable]:
     """Yield the rows of an NPY file that is stored row by row."""
-    rows, width, dtype = _layout(stream, widths)
+    rows, width, dtype = array_layout(stream, widths)
     step = max(1, PIECE_CELLS // width)
     for begin in range(0, rows, step):
         count = min(step, rows - begin)
@@ -148,8 +164,12 @@ def _array(stream: BinaryIO, widths: set[int]) -> Iterator[RawTable]:
         yield RawTable("", number_columns(array), coded=True)
 
 
-def _layout(stream: BinaryIO, widths: set[int]) -> tuple[int, int, np.dtype[Any]]:
-    """Return the numbers of rows and columns and the type of the cells of an NPY file."""
+def array_layout(stream: BinaryIO, widths: Set[int] | None) -> tuple[int, int, np.dtype[Any]]:
+    """Return the numbers of rows and columns and the type of the cells of an NPY file.
+
+    Raises `PiecewiseError` if it is not a matrix of numbers that is stored row by row, or if it has
+    another number of columns than one of `widths`.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy warns of headers written by Python 2
@@ -158,6 +178,8 @@ def _layout(stream: BinaryIO, widths: set[int]) -> tuple[int, int, np.dtype[Any]
             shape, by_column, dtype = read(stream)
     except Exception as error:  # corrupt headers raise from ast, tokenize, struct and numpy
         raise PiecewiseError from error
-    if by_column or len(shape) != 2 or shape[1] not in widths or dtype.kind not in "buif":
+    if by_column or len(shape) != 2 or shape[1] == 0 or dtype.kind not in "buif":
+        raise PiecewiseError
+    if widths is not None and shape[1] not in widths:
         raise PiecewiseError
     return shape[0], shape[1], dtype

@@ -14,8 +14,8 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Block, Table, code_type
 from spnc.data.encoding import LARGEST
+from spnc.data.table import Block, Table, code_type
 from spnc.data.table_rules import TableRules
 from spnc.data.text_cells import is_number
 from spnc.data.text_values import LARGEST_EXACT

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from spnc.common.observer import Progress
 from spnc.data.columns import Column
-from spnc.data.dataset import UNSPLIT, Table
+from spnc.data.dataset import UNSPLIT
 from spnc.data.files import STANDARD_INPUT
 from spnc.data.load import load_table
 from spnc.data.odd_cells import OddCells
 from spnc.data.pieces import PiecewiseError, read_pieces
 from spnc.data.sources import file_path, split_scheme
+from spnc.data.table import Table
 from spnc.data.table_rules import AS_MODELLED, TableRules
 from spnc.diagnostics import Sink
 
@@ -55,7 +56,8 @@ def stream_table(
     )
     if dataset is None:
         return
-    for split, table in dataset.splits.items():
+    for split in dataset.splits:
+        table = dataset.in_memory(split)
         given = done
         for piece in table.take(slice(done, None)).pieces():
             yield split, piece

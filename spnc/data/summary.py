@@ -41,7 +41,7 @@ def summarise(dataset: Dataset) -> dict[str, Any]:
 
 def _facts(dataset: Dataset, position: int) -> dict[str, Any]:
     column = dataset.columns[position]
-    cells = np.concatenate([table.column(position) for table in dataset.splits.values()])
+    cells = np.concatenate([dataset.in_memory(name).column(position) for name in dataset.splits])
     present = cells[~np.isnan(cells)]
     missing = len(cells) - len(present)
     found: dict[str, Any] = {

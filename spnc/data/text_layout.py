@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from spnc.data.raw_table import default_name
 from spnc.data.text_cells import is_number, is_typed, records, sniff_delimiter
 from spnc.data.text_rules import TextRules
 from spnc.diagnostics import listed
@@ -93,15 +94,18 @@ def judge_first_line(rows: Sequence[Sequence[str]], rules: TextRules) -> FirstLi
         return FirstLine(header == "yes")
     marks = {m.strip() for m in rules.missing}
     first = [cell.strip() for cell in rows[0]]
-    if set(first) <= rules.names and not all(map(is_typed, first)):
+    called = {cell or default_name(i) for i, cell in enumerate(first)}
+    if called <= rules.names and not all(map(is_typed, first)):
         return FirstLine(True)
     # R writes names of rows without a name above them: then names begin at the second column.
-    begin = 1 if {len(row) for row in rows[1:]} == {len(first) + 1} else 0
+    widths = {len(row) for row in rows[1:]}
+    begin = 1 if widths == {len(first) + 1} else 0
     places = range(begin, begin + len(first))
     below = [[row[i].strip() for row in rows[1:] if i < len(row)] for i in places]
     below = [[cell for cell in cells if cell not in marks] for cells in below]
     words = [bool(c) and c not in marks and not is_typed(c) for c in first]
-    texts = set(rules.text_places(None, len(first)))
+    # Columns are known by position only if the line is as wide as the rows.
+    texts = set(rules.text_places(None, len(first))) if len(first) in widths else set()
     typed = [
         i not in texts and 2 * sum(map(is_typed, cells)) > len(cells)
         for i, cells in enumerate(below)

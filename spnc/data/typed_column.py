@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 from spnc.data.column_kinds import Verdict, judge
 from spnc.data.columns import Column
-from spnc.data.dataset import Cells
 from spnc.data.declared import column_of, is_declared, judge_declared, labelled
 from spnc.data.encoding import Misfit, encoded
 from spnc.data.options import ColumnRule
 from spnc.data.raw_table import RawColumn
+from spnc.data.table import Cells
 from spnc.data.table_rules import Unseen
 
 

@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spnc.backends import Backend
+from spnc.backends.parted import open_engine
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import silent
 from spnc.common.savepoints import NOTHING_KEPT, Piece, Savepoints
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.parted import Rows
 from spnc.diagnostics import Sink
 from spnc.graph.equality import representatives
 from spnc.graph.forest import Forest
@@ -27,7 +29,6 @@ from spnc.passes.share import share_tied
 from spnc.program.lift import lift
 from spnc.program.lower import lower_with_numbers
 from spnc.program.program import Parameters
-from spnc.program.score import Score
 from spnc.program.validity import parameter_problems
 from spnc.training import FitTask, Objective, State
 from spnc.training.m_step import m_step
@@ -44,7 +45,7 @@ PATIENCE = 5  # iterations of EM without a better log-likelihood of the validati
 @gc_paused()
 def pretrain(
     forest: Forest,
-    train: Table,
+    train: Rows,
     smoothing: Smoothing,
     backend: Backend,
     iterations: int,
@@ -58,7 +59,7 @@ def pretrain(
     if iterations == 0:
         return
     work = _Work(forest)
-    engine = backend.open(work.program)
+    engine = open_engine(backend, work.program)
     batch, parameters, done = engine.load(train), work.parameters, 0
     kept = _restored(savepoints, "warm-up", work)
     if kept is not None and kept.iteration <= iterations:
@@ -89,9 +90,10 @@ def fit_alone(
     """
     work = _Work(forest)
     backend.prepare(work.program, silent)
-    engine = backend.open(work.program)
-    train = engine.load(dataset.distinct["train"])
-    rows = dataset.distinct.get("valid")
+    distinct = dataset.distinct
+    rows = distinct.get("valid")
+    engine = open_engine(backend, work.program)
+    train = engine.load(distinct["train"])
     valid = None if rows is None else engine.load(rows)
     now = _restored(savepoints, "fit", work) or _Progress(
         0, work.parameters, work.parameters, 0, None
@@ -101,7 +103,7 @@ def fit_alone(
     for iteration in range(now.iteration, iterations + 1):
         deadline.check()
         if valid is not None and rows is not None:
-            score = Score.of(engine.log_likelihood(parameters, valid), rows.weights).rank
+            score = engine.score(parameters, valid).rank
             if best_score is None or score > best_score:
                 best, best_score, best_iteration = parameters, score, iteration
             elif iteration - best_iteration >= PATIENCE:
@@ -186,7 +188,7 @@ class Refiner:
                 savepoints.save("refining", stored_state(state))
 
         task = FitTask(
-            self.backend.open(work.program),
+            open_engine(self.backend, work.program),
             work.parameters,
             distinct["train"],
             distinct.get("valid"),

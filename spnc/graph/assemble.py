@@ -17,9 +17,9 @@ import networkx as nx
 import numpy as np
 
 from spnc.common import limits
+from spnc.data.column_types import column_of, hint
 from spnc.data.columns import KINDS, Column
 from spnc.diagnostics import InputError, Sink, counted, did_you_mean, nearest
-from spnc.graph.column_types import column_of, hint
 from spnc.graph.draft import Draft, DraftNode, Place
 from spnc.graph.nodes import Graph, Leaf, Node, Origin, Product, Sum
 from spnc.leaves import Distribution

@@ -26,7 +26,7 @@ class DraftVariable:
 
     name: str
     type: str
-    plain: Mapping[str, Any]  # see `spnc.graph.column_types`
+    plain: Mapping[str, Any]  # see `spnc.data.column_types`
     place: Place = nowhere
     complaint: str | None = None  # an error that the reader found in the type
 

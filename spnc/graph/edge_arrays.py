@@ -8,7 +8,6 @@ arrays are a snapshot: when the graph changes, they have to be made again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -16,38 +15,7 @@ from typing import Any
 import numpy as np
 
 from spnc.common.arrays import Ints
-
-
-@dataclass(frozen=True, eq=False)
-class RaggedArray:
-    """Many lists in one: list i is members[starts[i]:starts[i+1]]."""
-
-    starts: Ints
-    members: Ints
-
-    @classmethod
-    def of(cls, counts: Ints, members: Ints) -> RaggedArray:
-        """Return lists of these lengths, cut from `members` one after another."""
-        starts = np.zeros(len(counts) + 1, dtype=np.int64)
-        np.cumsum(counts, out=starts[1:])
-        return cls(starts, members)
-
-    @cached_property
-    def counts(self) -> Ints:
-        """The length of each list."""
-        return np.diff(self.starts)
-
-    def places(self, which: Ints) -> Ints:
-        """Return the positions of these lists' members, one list after another."""
-        counts = self.counts[which]
-        ends = np.cumsum(counts)
-        total = int(ends[-1]) if len(ends) else 0
-        places: Ints = np.arange(total) + np.repeat(self.starts[which] - (ends - counts), counts)
-        return places
-
-    def at(self, which: Ints) -> Ints:
-        """Return the members of these lists, one list after another."""
-        return self.members[self.places(which)]
+from spnc.common.ragged_array import RaggedArray
 
 
 class EdgeArrays:
@@ -70,23 +38,28 @@ class EdgeArrays:
         Nodes on or above a cycle are left out. Within a generation, nodes are in the order in
         which the last of their children occurs in the generation before.
         """
-        waiting = self.children.counts.copy()
-        last_met = np.zeros(len(self.names), dtype=np.int64)
-        found = []
-        ready = np.flatnonzero(waiting == 0)
-        while len(ready):
-            found.append(ready)
-            met = self.parents.at(ready)
-            np.subtract.at(waiting, met, 1)
-            times = np.arange(len(met))
-            last_met[met] = times  # of repeated assignments, the last one stays
-            ready = met[(last_met[met] == times) & (waiting[met] == 0)]
-        return found
+        return generations(self.children, self.parents)
 
     @cached_property
     def order(self) -> Ints:
         """All generations, one after another: children come before parents."""
         return np.concatenate([np.zeros(0, dtype=np.int64), *self.generations])
+
+
+def generations(children: RaggedArray, parents: RaggedArray) -> list[Ints]:
+    """Return nodes by height (see `EdgeArrays.generations`)."""
+    waiting = children.counts.copy()
+    last_met = np.zeros(len(waiting), dtype=np.int64)
+    found = []
+    ready = np.flatnonzero(waiting == 0)
+    while len(ready):
+        found.append(ready)
+        met = parents.at(ready)
+        np.subtract.at(waiting, met, 1)
+        times = np.arange(len(met))
+        last_met[met] = times  # of repeated assignments, the last one stays
+        ready = met[(last_met[met] == times) & (waiting[met] == 0)]
+    return found
 
 
 def _positions(names: list[Any]) -> Callable[[Iterable[Any], int], Ints]:

@@ -18,9 +18,9 @@ from typing import Any
 import networkx as nx
 
 from spnc.common.wording import with_article
+from spnc.data.column_types import plain_of_text, short_type, shown_plain
 from spnc.diagnostics import Sink, Source
 from spnc.graph.assemble import as_number, assemble
-from spnc.graph.column_types import plain_of_text, short_type, shown_plain
 from spnc.graph.draft import Draft, DraftEdge, DraftNode, DraftVariable, Place, nowhere
 from spnc.graph.json_places import JsonPlaces
 from spnc.graph.nodes import Graph, Leaf, Node, Product, find_root, payloads

@@ -18,13 +18,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
 
+from spnc.common.arrays import Floats, Ints
 from spnc.common.gc_pause import gc_paused
 from spnc.diagnostics import Span
 from spnc.graph.edge_arrays import EdgeArrays
+from spnc.graph.recorded import Recorded, edge_columns
 
 if TYPE_CHECKING:
     from spnc.data.columns import Column
+    from spnc.graph.node_arrays import NodeArrays
     from spnc.leaves import Distribution
 
     Graph = nx.DiGraph[Any]
@@ -81,12 +86,42 @@ Node = Sum | Product | Leaf
 
 
 class Builder:
-    """Adds nodes to one graph under consecutive integer names."""
+    """Adds nodes to one graph under consecutive integer names.
+
+    Nodes that are added many at once are only recorded, as arrays, until someone asks for the
+    graph. A forest that needs no graph gets none (see `spnc.graph.circuit_arrays`).
+    """
 
     def __init__(self, columns: Sequence[Column], origin: Origin | None = None) -> None:
-        self.graph: Graph = nx.DiGraph(columns=tuple(columns))
+        self._graph: Graph = nx.DiGraph(columns=tuple(columns))
+        self.is_recording = True  # whether there is no graph yet
+        self.recorded: list[Recorded] = []
         self.origin = origin
         self._next = 0
+
+    @property
+    def graph(self) -> Graph:
+        """The graph. From now on, nodes are added to it at once."""
+        self.is_recording = False
+        recorded, self.recorded = self.recorded, []
+        for block in recorded:
+            block.add_to(self._graph)
+        return self._graph
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that leaves refer to."""
+        found: tuple[Column, ...] = self._graph.graph["columns"]
+        return found
+
+    @property
+    def declared_root(self) -> Any:
+        """The root, if one was declared."""
+        return self._graph.graph.get("root")
+
+    def declare_root(self, name: int) -> None:
+        """Declare a node to be the root."""
+        self._graph.graph["root"] = name
 
     def _add(self, node: Node) -> int:
         name = self._next
@@ -125,20 +160,35 @@ class Builder:
 
         Return the name of the first node; the names of the others follow it.
         """
-        first, made = self._next, dict(enumerate(nodes, self._next))
-        self._next += len(made)
-        self.graph.add_nodes_from(made)
-        nx.set_node_attributes(self.graph, made, "node")
-        self.graph.add_edges_from(
-            (first + n, first + c) if w is None else (first + n, first + c, {"weight": w})
-            for n, c, w in edges
-        )
+        return self.extend_by_arrays(list(nodes), *edge_columns(edges))
+
+    def extend_by_arrays(
+        self,
+        nodes: list[Node] | NodeArrays,
+        parents: Ints,
+        children: Ints,
+        weights: Floats,
+        weighted: NDArray[np.bool_] | None = None,
+    ) -> int:
+        """Do the same with edges as arrays; weights that are absent are NaN."""
+        weighted = ~np.isnan(weights) if weighted is None else weighted
+        first = self._next
+        block = Recorded(first, nodes, self.origin, parents, children, weights, weighted)
+        self._next += len(nodes)
+        if self.is_recording:
+            self.recorded.append(block)
+        else:
+            block.add_to(self._graph)
         return first
 
     @gc_paused()
     def copy(self) -> Builder:
         """Return an independent copy with the same nodes and edges, in the same order."""
         made = copy(self)
+        made.recorded = list(self.recorded)
+        if self.is_recording:
+            made._graph = nx.DiGraph(**self._graph.graph)
+            return made
         graph: Any = nx.DiGraph(**self.graph.graph)
         # networkx's own copy adds edge by edge, which is slower and changes the order of parents.
         down = {
@@ -148,7 +198,7 @@ class Builder:
         up = {n: {p: down[p][n] for p in above} for n, above in parents(self.graph).items()}
         graph._node = {n: dict(data) for n, data in self.graph.nodes(data=True)}
         graph._adj, graph._pred = down, up
-        made.graph = graph
+        made._graph = graph
         return made
 
     @property

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from spnc.common.gc_pause import gc_paused
 from spnc.common.savepoints import Piece
-from spnc.graph.nodes import Builder, Leaf, Node, Origin, Product, Sum, children, parents
+from spnc.graph.circuit_arrays import CircuitArrays, recorded_part
+from spnc.graph.node_arrays import KINDS, LEAF
+from spnc.graph.nodes import Builder, Leaf, Node, Origin, children, parents
 from spnc.registry import LEAVES
-
-_KINDS = (Sum, Product, Leaf)
-_LEAF = _KINDS.index(Leaf)
 
 
 @gc_paused()
@@ -30,6 +29,9 @@ def stored_nodes(builder: Builder, names: range, origin: Origin | None) -> Piece
     Return None if they cannot be restored from arrays: nodes that were not made by `origin`, tied
     ones, and edges to other nodes.
     """
+    if builder.is_recording:
+        part = recorded_part(builder, names, origin)
+        return _stored_part(part) if part is not None else None
     graph, first = builder.graph, names.start
     if any(n not in graph for n in names):
         return None
@@ -47,7 +49,7 @@ def stored_nodes(builder: Builder, names: range, origin: Origin | None) -> Piece
     known = sorted({leaf.distribution.plugin_name for leaf in leaves})
     place = {name: i for i, name in enumerate(known)}
     arrays = {
-        "kinds": np.array([_KINDS.index(type(node)) for node in nodes], dtype=np.int64),
+        "kinds": np.array([KINDS.index(type(node)) for node in nodes], dtype=np.int64),
         "rows": np.array([node.rows for node in nodes], dtype=np.float64),
         "child_ends": np.cumsum([len(below[n]) for n in names], dtype=np.int64),
         "children": np.array(members, dtype=np.int64) - first,
@@ -60,6 +62,33 @@ def stored_nodes(builder: Builder, names: range, origin: Origin | None) -> Piece
         ),
         "parameter_ends": np.cumsum([len(row) for row in rows], dtype=np.int64),
         "parameters": np.array([p for row in rows for p in row], dtype=np.float64),
+    }
+    return Piece({"distributions": known}, arrays)
+
+
+def _stored_part(part: CircuitArrays) -> Piece:
+    """Return the same for nodes that are recorded as arrays."""
+    leaves, known = part.leaves, sorted(set(part.leaves.names))
+    place = np.array([known.index(name) for name in leaves.names], dtype=np.int64)
+    widths = np.array([rows.shape[1] for rows in leaves.rows], dtype=np.int64)[leaves.tables]
+    ends = np.cumsum(widths)
+    parameters = np.empty(int(widths.sum()))
+    for table, rows in enumerate(leaves.rows):
+        own = np.flatnonzero(leaves.tables == table)
+        starts = (ends - widths)[own, None]
+        parameters[starts + np.arange(rows.shape[1])] = rows[leaves.places[own]]
+    arrays = {
+        "kinds": part.kinds.astype(np.int64),
+        "rows": part.rows,
+        "child_ends": part.children.starts[1:],
+        "children": part.children.members,
+        "weights": part.weights,
+        "parent_ends": part.parents.starts[1:],
+        "parents": part.parents.members,
+        "variables": leaves.variables,
+        "distributions": place[leaves.tables],
+        "parameter_ends": ends,
+        "parameters": parameters,
     }
     return Piece({"distributions": known}, arrays)
 
@@ -109,14 +138,14 @@ def _payloads(builder: Builder, piece: Piece, origin: Origin | None) -> list[Nod
     distributions = [LEAVES[name] for name in piece.about["distributions"]]
     used = arrays["distributions"].tolist()
     ends, values = arrays["parameter_ends"].tolist(), arrays["parameters"]
-    leaves = sum(kind == _LEAF for kind in kinds)
+    leaves = sum(kind == LEAF for kind in kinds)
     if not len(variables) == len(used) == len(ends) == leaves or (ends or [0])[-1] != len(values):
         raise ValueError("its leaves do not fit together")
     nodes: list[Node] = []
     known: dict[tuple[int, bytes], Any] = {}  # leaves may share one distribution
     parts = zip(variables, used, pairwise([0, *ends]), strict=True)
     for kind, own in zip(kinds, rows, strict=True):
-        if kind == _LEAF:
+        if kind == LEAF:
             variable, place, (start, stop) = next(parts)
             if not 0 <= variable < len(columns) or place < 0 or start > stop:
                 raise ValueError("a leaf names a column that does not exist")
@@ -128,7 +157,7 @@ def _payloads(builder: Builder, piece: Piece, origin: Origin | None) -> list[Nod
         elif kind < 0:
             raise ValueError("it has nodes of an unknown kind")
         else:
-            nodes.append(_KINDS[kind](own, origin))  # type: ignore[arg-type]
+            nodes.append(KINDS[kind](own, origin))  # type: ignore[arg-type]
     return nodes
 
 

@@ -19,7 +19,7 @@ from spnc.language.grammar import parser, span_of
 _STATEMENT = {  # how the first line of a statement begins
     "recipe": re.compile(
         r"\s*(?:spnc|model|plugins|data|forest|residual|optimize|objective|backend|smoothing|prune|"
-        r"limits|seed|search|lock)\b(?!\s*=)"
+        r"limits|cluster|seed|search|lock)\b(?!\s*=)"
     ),
     "circuit": re.compile(r"\s*(?:(?:circuit|variables|root)\b|[A-Za-z_][\w.-]*\s*=)"),
 }
@@ -34,7 +34,7 @@ _AFTER = {  # the kinds of token that may follow a keyword
     "plugins": ("LSQB",),
     "data": ("SOURCE", "FILE", "STRING", "LPAR", "SPLIT"),
     "prune": ("LPAR", "SEARCH"),
-    **dict.fromkeys(("limits", "search", "lock"), ("LPAR",)),
+    **dict.fromkeys(("limits", "cluster", "search", "lock"), ("LPAR",)),
 }
 _TOKENS = {  # kinds of token in the words of a message
     "NAME": "a name",

@@ -11,7 +11,8 @@ from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Progress, silent
 from spnc.common.savepoints import NOTHING_KEPT, Savepoints
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder
 from spnc.leaves.smoothing import Smoothing

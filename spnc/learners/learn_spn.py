@@ -22,13 +22,13 @@ import numpy as np
 
 from spnc.common.savepoints import StepLog, UnusableError
 from spnc.data.dataset import Dataset
-from spnc.data.pairs import PairCounts
+from spnc.data.pairs import PairCounter
 from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
-from spnc.learners.support.chow_liu_trees import add_chow_liu_tree, slice_counts
+from spnc.learners.support.chow_liu_trees import add_chow_liu_tree, slice_counter
 from spnc.learners.support.clustering import HardEm, encoded, kmeans, parts_by_label, thread_pools
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
-from spnc.learners.support.independence import g_test, groups
+from spnc.learners.support.independence import dependent_groups
 from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.learners.support.leaf_fit import DataSlice, Indices
 from spnc.learners.support.state_columns import report_numbers
@@ -120,7 +120,7 @@ class LearnSpn(Options):
             builder.add_leaves(point, part)
             return []
         task.deadline.check()
-        kind, labels, pairs = self._split(task, log, part, small)
+        kind, labels, counter = self._split(task, log, part, small)
         if kind == _COLUMNS:
             below = builder.add_product(point, part.weight)
             columns = parts_by_label(part.columns, labels)
@@ -134,6 +134,7 @@ class LearnSpn(Options):
                 for rows, weight, below in zip(clusters, weights, points, strict=True)
             ]
         if self.leaves.model == "chow-liu":
+            pairs = None if counter is None else counter.pairs
             add_chow_liu_tree(builder, task, point, part, pairs=pairs)
         else:
             builder.add_leaves(point, part)
@@ -141,28 +142,28 @@ class LearnSpn(Options):
 
     def _split(
         self, task: LearningTask, log: StepLog, part: DataSlice, small: bool
-    ) -> tuple[int, Indices, PairCounts | None]:
+    ) -> tuple[int, Indices, PairCounter | None]:
         """Return what a slice is split by, and the group of each of its columns or rows.
 
         Splits are kept in the log, so that a run that was killed need not compute them again.
-        Otherwise, return the counts of pairs as well.
+        Otherwise, return what counted its pairs as well.
         """
-        found, pairs = log.next(), None
+        found, counter = log.next(), None
         if found is None:
-            pairs = slice_counts(task, part)
-            found = self._computed_split(task, part, pairs, small)
+            counter = slice_counter(task, part)
+            found = self._computed_split(task, part, counter, small)
             log.add(found)
         kind, labels = int(found[0]), found[1:]
         if len(labels) != (0, len(part.columns), len(part.rows))[kind]:
             raise UnusableError("a split is not one of its slice")
-        return kind, labels, pairs
+        return kind, labels, counter
 
     def _computed_split(
-        self, task: LearningTask, part: DataSlice, pairs: PairCounts, small: bool
+        self, task: LearningTask, part: DataSlice, counter: PairCounter, small: bool
     ) -> Indices:
         """Return a split for the log: its kind, then the groups."""
         numbers = np.array([not task.columns[c].is_finite for c in part.columns.tolist()])
-        parts = groups(g_test(pairs, self.independence, numbers))
+        parts = dependent_groups(counter, self.independence, numbers)
         if len(parts) > 1:
             found = np.full(1 + len(part.columns), _COLUMNS)
             for number, places in enumerate(parts):

@@ -34,12 +34,14 @@ class LeafColumns:
     @staticmethod
     def of(columns: Sequence[Column], variables: Ints) -> LeafColumns:
         """Return what is known about the column of every leaf, given by its number."""
-        own = [columns[v] for v in variables.tolist()]
+        distinct, places = np.unique(variables, return_inverse=True)
+        own = [columns[v] for v in distinct.tolist()]
         scales = [column.scale or _DEFAULT for column in own]
         names = ("resolution", "low", "high", "mean", "sd", "log_mean", "log_sd")
         arrays = {n: np.array([getattr(s, n) for s in scales], dtype=float) for n in names}
         is_count = np.array([column.kind == "count" for column in own], dtype=bool)
-        return LeafColumns(own[0].states if own else 0, is_count=is_count, **arrays)
+        found = LeafColumns(own[0].states if own else 0, is_count=is_count, **arrays)
+        return found.take(places.reshape(-1))
 
     def __len__(self) -> int:
         return len(self.resolution)

@@ -18,6 +18,8 @@ from spnc.common.arrays import Floats
 from spnc.registry import Options, option
 
 SUM_TOLERANCE = 1e-9  # how far from one a sum of probabilities may be
+# Checks add up exactly, NumPy does not: a total this near to one passes surely.
+SURE_TOLERANCE = SUM_TOLERANCE / 2
 
 
 @dataclass(frozen=True, kw_only=True)

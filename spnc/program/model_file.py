@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from spnc.common import limits
 from spnc.common.sealed import Tensors, arrays_are_intact, sealed_arrays
+from spnc.data.column_types import column_of, plain_type
 from spnc.data.columns import FINITE, Column
 from spnc.diagnostics import Sink, listed
-from spnc.graph.column_types import column_of, plain_type
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.program.program import LeafTable, Parameters, Program, Segment
 from spnc.program.validity import program_problems

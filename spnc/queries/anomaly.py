@@ -11,7 +11,7 @@ from spnc.common.arrays import Floats, Ints
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
 from spnc.data.cells import rounded_values
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Parameters
 from spnc.queries.leaf_weights import columns_given_rows, without
 from spnc.queries.likely_rows import log_likelihood

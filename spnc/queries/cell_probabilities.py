@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.common.observer import Progress
-from spnc.data.dataset import PIECE_CELLS, Table
+from spnc.data.table import PIECE_CELLS, Table
 from spnc.leaves.finite import as_finite
 from spnc.program.program import Parameters, Program
 from spnc.queries.flows import node_flows

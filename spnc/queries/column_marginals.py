@@ -6,7 +6,7 @@ import numpy as np
 
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.leaves.finite import as_finite
 from spnc.program.program import Parameters
 from spnc.queries.flows import node_flows

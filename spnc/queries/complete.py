@@ -6,7 +6,7 @@ import numpy as np
 
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Parameters, Program
 from spnc.queries.drawing import drawing
 

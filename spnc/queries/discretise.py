@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table, packed
+from spnc.data.table import Table, packed
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.program.program import LeafTable, Parameters, Program
 

@@ -19,7 +19,7 @@ import numpy as np
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.common.rng import random_stream
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.leaves.finite import as_finite
 from spnc.program.program import LeafTable, Parameters, Program
 from spnc.queries.column_mixture import ColumnMixture, Part

@@ -14,7 +14,7 @@ from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
 from spnc.data.cells import rounded_values
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Parameters
 from spnc.queries.column_given_rows import ColumnGivenRows, Mask
 from spnc.queries.complete import complete

@@ -16,7 +16,7 @@ from spnc.backends import Engine
 from spnc.backends.passes import ByChild, downward, logs
 from spnc.common.arrays import Floats, Ints
 from spnc.common.observer import Progress
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Parameters, Program
 from spnc.queries.column_given_rows import ColumnGivenRows, Mask
 from spnc.queries.leaf_group import LeafGroup

@@ -18,7 +18,7 @@ from spnc.backends import Engine
 from spnc.common.arrays import Floats, Ints
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
-from spnc.data.dataset import PIECE_CELLS, Table
+from spnc.data.table import PIECE_CELLS, Table
 from spnc.program.program import Parameters
 from spnc.queries.column_given_rows import Mask
 from spnc.queries.complete import complete

@@ -9,8 +9,8 @@ import numpy as np
 from spnc.backends import Engine
 from spnc.common.arrays import Floats, Ints
 from spnc.common.observer import Progress
-from spnc.data.dataset import PIECE_CELLS, Table
 from spnc.data.pairs import PairCounts
+from spnc.data.table import PIECE_CELLS, Table
 from spnc.leaves.finite import as_finite
 from spnc.program.program import LeafTable, Parameters
 

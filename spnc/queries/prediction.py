@@ -11,7 +11,7 @@ from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.common.observer import Progress
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Parameters
 from spnc.queries.column_given_rows import Mask
 from spnc.queries.leaf_weights import columns_given_rows, without

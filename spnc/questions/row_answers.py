@@ -15,7 +15,7 @@ import numpy as np
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.program.program import Parameters
 from spnc.queries.column_given_rows import ColumnGivenRows

@@ -5,17 +5,26 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from spnc.diagnostics import InputError, Sink, Span, nearest_file
 from spnc.registry.registries import ALL, raised
 from spnc.registry.suppliers import file_supplier, note_file
 
-_LOADED: dict[str, str] = {}  # the SHA-256 of every file that was imported, by its module's name
+
+class LoadedFile(NamedTuple):
+    """A plug-in file as it was imported."""
+
+    path: str
+    content: bytes
+
+
+_LOADED: dict[str, LoadedFile] = {}  # every file that was imported, by its module's name
 _GIVEN: list[str] = []  # the files that the command line named with --plugin
 
 
@@ -49,7 +58,8 @@ def load_file(path: Path, span: Span, sink: Sink) -> None:
         return
     module = _module_name(path)
     supplier = file_supplier(path, content)
-    if _LOADED.get(module) == supplier.version:
+    known = _LOADED.get(module)
+    if known is not None and known.content == content:
         return
     for registry in ALL:
         registry.withdraw(module)
@@ -71,7 +81,7 @@ def load_file(path: Path, span: Span, sink: Sink) -> None:
                 help='decorate a class, for example with `@LEARNERS.register("my-learner")`',
             )
             return
-        _LOADED[module] = supplier.version
+        _LOADED[module] = LoadedFile(str(path), content)
         return
     sys.modules.pop(module, None)
 
@@ -80,9 +90,33 @@ def is_loaded(path: Path) -> bool:
     """Whether a file was imported with the content that it has now."""
     known = _LOADED.get(_module_name(path))
     try:
-        return known is not None and file_supplier(path, path.read_bytes()).version == known
+        return known is not None and path.read_bytes() == known.content
     except OSError:
         return False
+
+
+def loaded_modules() -> dict[str, LoadedFile]:
+    """Return the plug-in files whose plug-ins are registered, by the names of their modules."""
+    used = {o.plugin.__module__ for registry in ALL for o in registry.outside()}
+    return {module: file for module, file in _LOADED.items() if module in used}
+
+
+def load_as_elsewhere(modules: Mapping[str, LoadedFile]) -> None:
+    """Import the plug-in files that another process has imported, as they were then, and no others.
+
+    This is for workers: who began their work has allowed these files.
+    """
+    for module in [m for m, file in _LOADED.items() if modules.get(m) != file]:
+        for registry in ALL:
+            registry.withdraw(module)
+        del _LOADED[module]
+    for module, file in modules.items():
+        if module in _LOADED:
+            continue
+        path = Path(file.path)
+        note_file(module, file_supplier(path, file.content))
+        _execute(module, path, file.content)
+        _LOADED[module] = file
 
 
 def _module_name(path: Path) -> str:

@@ -97,7 +97,7 @@ def installed_version(package: str) -> str | None:
     """The version of an installed package; None if there is none."""
     try:
         return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+    except (importlib.metadata.PackageNotFoundError, FileNotFoundError):  # the backport's way
         return None
 
 

@@ -16,13 +16,14 @@ import numpy as np
 
 from spnc.common.observer import Progress
 from spnc.common.savepoints import Piece, Savepoints
-from spnc.data.dataset import Block, Dataset, Table
+from spnc.data.column_types import column_of, plain_type
+from spnc.data.dataset import Dataset
 from spnc.data.load import load
 from spnc.data.options import DataOptions
 from spnc.data.sources import file_path, split_scheme
+from spnc.data.table import Block, Table
 from spnc.data.table_rules import TableRules
 from spnc.diagnostics import Diagnostic, Sink
-from spnc.graph.column_types import column_of, plain_type
 from spnc.runs.lock import versions
 
 NAME = "data"
@@ -60,7 +61,9 @@ class DataReader:
         dataset = load(
             options, sink, offline=offline, progress=progress, default_split=default_split
         )
-        if dataset is not None and before and time.monotonic() - began >= SECONDS:
+        slow = dataset is not None and time.monotonic() - began >= SECONDS
+        # Large tables are encoded in files of their own.
+        if dataset is not None and before and slow and not dataset.sampled:
             identity = _identity(options, default_split)
             # A file that has changed in between is not the one that was read.
             if identity is not None and _stamps(options) == before:
@@ -123,7 +126,8 @@ def _stored(dataset: Dataset, warnings: list[Diagnostic]) -> Piece:
     """Return a dataset as plain values and arrays."""
     splits = []  # in order, which an object of JSON does not keep
     arrays: dict[str, Any] = {}
-    for split, table in dataset.splits.items():
+    for split in dataset.splits:
+        table = dataset.in_memory(split)
         layouts = []
         for i, block in enumerate(table.blocks):
             # The order in which numbers lie in memory is that in which they are added up.

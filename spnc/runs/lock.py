@@ -38,7 +38,8 @@ def recipe_text(recipe: Recipe) -> str:
     """
     plain = relocated(recipe, lambda file: file.name, absolute=True)
     search = plain.search if plain.space is not None else None  # else it has no effect
-    plain = replace(plain, backend=plain.backend.resolved(), search=search, limits=None, lock=None)
+    plain = replace(plain.as_trained(), search=search, lock=None)
+    plain = replace(plain, backend=plain.backend.resolved())
     return write_yaml(plain, full=True)
 
 
@@ -89,7 +90,7 @@ def lock_text(
     recipe = relocated(recipe, lambda file: Path(os.path.relpath(file, folder)).as_posix())
     search = recipe.search if recipe.space is not None else None
     recipe = replace(recipe, backend=recipe.backend.resolved(), search=search, lock=lock)
-    recipe = replace(recipe, limits=None)
+    recipe = recipe.as_trained()
     digest = digest_of_text(write_yaml(recipe, full=True))
     return HEAD + write_yaml(replace(recipe, lock=replace(lock, spec=digest)), full=True) + TAIL
 
@@ -100,5 +101,5 @@ def short_text(recipe: Recipe) -> str:
     File names are absolute, so that the spec still works when it is moved.
     """
     plain = relocated(recipe, lambda file: file.resolve().as_posix())
-    given = {name: span for name, span in plain.spans.items() if name != "limits"}
-    return write_yaml(replace(plain, limits=None, spans=given))
+    given = {name: span for name, span in plain.spans.items() if name not in ("limits", "cluster")}
+    return write_yaml(replace(plain.as_trained(), spans=given))

@@ -11,6 +11,7 @@ import numpy as np
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Observer
 from spnc.common.savepoints import NOTHING_KEPT, Savepoints
+from spnc.common.workers import SERIAL, Workers
 from spnc.compilation import Compiled, compiled_before, learn_forest, link_and_lower
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
@@ -37,13 +38,15 @@ class CompileCache:
         *,
         verified: bool = False,
         savepoints: Savepoints = NOTHING_KEPT,
+        workers: Workers = SERIAL,
     ) -> None:
         """`verified` says that the plug-ins of all recipes were verified before.
 
-        `savepoints` keep what is learned for a try until the try after it.
+        `savepoints` keep what is learned for a try until the try after it; `workers` learn
+        components.
         """
         self.dataset, self._is_verified = dataset, verified
-        self._savepoints = savepoints
+        self._savepoints, self._workers = savepoints, workers
         self._wanted = Counter(forest_key(recipe) for recipe in recipes)
         self._forests: dict[Recipe, Forest] = {}
         self._last: Compiled | None = None
@@ -113,7 +116,14 @@ class CompileCache:
         found = self._forests.get(key)
         if found is None:
             found = learn_forest(
-                recipe, self.dataset, sink, observer, seconds, deadline, self._savepoints
+                recipe,
+                self.dataset,
+                sink,
+                observer,
+                seconds,
+                deadline,
+                self._savepoints,
+                self._workers,
             )
         else:
             seconds["structure"] = 0.0

@@ -7,13 +7,14 @@ learned once; those that share their links too are compiled once.
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from spnc.common.budget import Budget
 from spnc.common.deadline import NEVER, OutOfTimeError
 from spnc.common.observer import Observer
+from spnc.common.workers import SERIAL, Workers
 from spnc.diagnostics import Sink
 from spnc.pipeline import Trained
 from spnc.runs.ended_early import recipe_of_try
@@ -22,7 +23,9 @@ from spnc.runs.outcome import Outcome
 from spnc.runs.preparation import prepare
 from spnc.search.compile_cache import CompileCache
 from spnc.search.journal import Journal
-from spnc.search.trials import Trials, best_text, values_text
+from spnc.search.one_try import TryPlan, values_text
+from spnc.search.side_by_side import run_side_by_side
+from spnc.search.trials import Trials, best_text
 from spnc.spec.recipe import Recipe
 from spnc.spec.recipe_keys import circuit_key, forest_key
 from spnc.spec.space import Space, Try, short_names
@@ -35,9 +38,11 @@ def search(
     observer: Observer | None = None,
     journal: Journal | None = None,
     budget: Budget | None = None,
+    workers: Workers = SERIAL,
 ) -> Trained:
     """Return the best of all tries on the validation rows; ties go to the earliest.
 
+    With several `workers`, as many tries are run at a time, with the same result.
     When the budget is used up, the best so far is returned. Raises `OutOfTimeError` if there is
     none yet.
     """
@@ -54,27 +59,71 @@ def search(
     cache = CompileCache(dataset, recipes, verified=True, savepoints=journal.savepoints)
     trials = Trials(dataset, cache, journal, sink, observer)
     trials.take_up(begun)
+    plans, texts = [], {}
     for number, one in todo:
         values = space.values(one)
+        plans.append(TryPlan(number, one.recipe, values))
         short = dict(zip(short_names(values), values.values(), strict=True))
-        finished = len(trials.outcomes)
+        texts[number] = values_text(short)
+    shown = _Shown(observer, trials, len(space.tries), texts)
+    if workers.count > 1 and len(plans) > 1:
+        at_a_time = f"{workers.count} at a time"
+        shown.begin(at_a_time)
+
+        def finished(outcome: Outcome) -> None:
+            shown.finished(outcome)
+            if len(trials.outcomes) < len(space.tries):
+                shown.begin(at_a_time)
+
+        run_side_by_side(trials, plans, workers, budget, finished)
+    else:
+        _run_one_by_one(trials, plans, budget, shown)
+    complete = len(trials.outcomes) == len(space.tries) and all(
+        outcome.ended is None for outcome in trials.outcomes
+    )
+    choices = {choice.name: list(choice.values) for choice in space.choices}
+    limits = LimitMetrics.of(recipe.limits, budget, None if complete else SEARCH)
+    return trials.end(reading, choices, limits=limits)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """Tells an observer about tries."""
+
+    observer: Observer
+    trials: Trials
+    total: int
+    texts: Mapping[int, str]  # what each try has chosen
+
+    def begin(self, what: str) -> None:
+        """Tell that a try begins."""
+        done = len(self.trials.outcomes)
+        self.observer.attempt(done, self.total, what, best_text(self.trials.best))
+
+    def finished(self, outcome: Outcome) -> None:
+        """Tell that a try is finished."""
+        is_best = outcome is self.trials.best
+        text = self.texts[outcome.number]
+        self.observer.tried(outcome.number, text, outcome.valid.average, is_best)
+
+
+def _run_one_by_one(
+    trials: Trials, plans: Sequence[TryPlan], budget: Budget, shown: _Shown
+) -> None:
+    """Run the tries until the budget is used up. Raises `OutOfTimeError` if there is no model."""
+    for plan in plans:
         if trials.best is not None and budget.left() <= 0.0:
             break
-        observer.attempt(finished, len(space.tries), values_text(short), best_text(trials.best))
-        limit = TimeLimit.of(budget, dataset)
-        deadline = budget.deadline() if not journal.has_checkpoint else NEVER
+        shown.begin(shown.texts[plan.number])
+        limit = TimeLimit.of(budget, trials.dataset)
+        deadline = budget.deadline() if not trials.journal.has_checkpoint else NEVER
         try:
-            outcome = trials.run(number, one.recipe, values, limit=limit, deadline=deadline)
+            outcome = trials.run(plan, limit=limit, deadline=deadline)
         except OutOfTimeError:
             if trials.best is None:
                 raise
             break
-        is_best = outcome is trials.best
-        observer.tried(number, values_text(short), outcome.valid.average, is_best)
-    complete = len(trials.outcomes) == len(space.tries) and trials.outcomes[-1].ended is None
-    choices = {choice.name: list(choice.values) for choice in space.choices}
-    limits = LimitMetrics.of(recipe.limits, budget, None if complete else SEARCH)
-    return trials.end(reading, choices, limits=limits)
+        shown.finished(outcome)
 
 
 @dataclass(frozen=True)

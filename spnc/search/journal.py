@@ -60,6 +60,7 @@ class Journal:
     """A journal that stores nothing; the base of `SearchFolder`."""
 
     trying: int = 0  # the number of the present or the last try; 0 before the first
+    at_a_time: int = 1  # how many tries are under way at a time
 
     @property
     def has_checkpoint(self) -> bool:
@@ -113,6 +114,7 @@ class SearchFolder(Journal):
     words: list[str] = field(default_factory=list)  # what `spnc train` was given, to resume with
     comment: Callable[[Outcome], str] | None = None  # head of `recipe.yaml`; None: no such file
     trying: int = 0
+    at_a_time: int = 1
     outcomes: list[Outcome] = field(default_factory=list)
     _plan: Plan | None = None
     _fingerprint: str = ""
@@ -132,12 +134,14 @@ class SearchFolder(Journal):
             with writing(self.run.path, self.run.sink, self.run.how_to_continue):
                 yield
         except KeyboardInterrupt:
-            if self.trying == 0 or not self.established:
+            begun = self.trying > 0 or self.at_a_time > 1
+            if not (begun and self.established):
                 raise self.run.nothing_kept() from None
             self.run.write_checkpoint()
             done = {outcome.number for outcome in self.outcomes}
             finished = counted(len(done), "finished try", "finished tries")
             at = "between tries" if self.trying in done else f"in try {self.trying}"
+            at = f"with {self.at_a_time} tries under way" if self.at_a_time > 1 else at
             what = f"interrupted {at}; {finished} kept in {self.run.path}"
             raise self.run.interrupted(what) from None
 
@@ -211,6 +215,7 @@ class SearchFolder(Journal):
 
     def finished(self, outcome: Outcome, best: Trained | None) -> None:
         """Write the outcome; the model first, so that no file names a model that is not there."""
+        self._establish()
         self.outcomes.append(outcome)
         if best is not None:
             content = to_bytes(best.model)

@@ -30,6 +30,7 @@ class SpncAnomaly(OutlierMixin, SpncEstimator):  # type: ignore[misc]
         max_iterations: int = ITERATIONS,
         smoothing: float = SMOOTHING,
         backend: str = "auto",
+        n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
         super().__init__(
@@ -38,6 +39,7 @@ class SpncAnomaly(OutlierMixin, SpncEstimator):  # type: ignore[misc]
             max_iterations=max_iterations,
             smoothing=smoothing,
             backend=backend,
+            n_jobs=n_jobs,
             random_state=random_state,
         )
         self.contamination = contamination

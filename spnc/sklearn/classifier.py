@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.queries.prediction import prediction
 from spnc.sklearn.estimator import SpncEstimator
 from spnc.tables.carried import Carried

@@ -26,6 +26,8 @@ class SpncDensity(DensityMixin, SpncEstimator):  # type: ignore[misc]
         Pseudo-rows that are added to every count.
     backend : str
         The backend that computes.
+    n_jobs : int, optional
+        How many components of the forest are learned at a time; -1: one per core.
     random_state : int
         The seed.
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from spnc.api import train
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import InputError
 from spnc.model import Model
 from spnc.queries.likely_rows import log_likelihood
@@ -32,6 +32,7 @@ class SpncEstimator(BaseEstimator):  # type: ignore[misc]
         max_iterations: int = ITERATIONS,
         smoothing: float = SMOOTHING,
         backend: str = "auto",
+        n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
         self.states = states
@@ -39,6 +40,7 @@ class SpncEstimator(BaseEstimator):  # type: ignore[misc]
         self.max_iterations = max_iterations
         self.smoothing = smoothing
         self.backend = backend
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -86,7 +88,7 @@ class SpncEstimator(BaseEstimator):  # type: ignore[misc]
             "backend": self.backend,
         }
         try:
-            model = train(spec, data=data).model
+            model = train(spec, data=data, n_jobs=self.n_jobs).model
         except InputError as error:
             raise ValueError(str(error)) from error
         model.backend = BACKENDS[self.backend]()

@@ -28,6 +28,7 @@ class SpncImputer(OneToOneFeatureMixin, TransformerMixin, SpncEstimator):  # typ
         max_iterations: int = ITERATIONS,
         smoothing: float = SMOOTHING,
         backend: str = "auto",
+        n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
         super().__init__(
@@ -36,6 +37,7 @@ class SpncImputer(OneToOneFeatureMixin, TransformerMixin, SpncEstimator):  # typ
             max_iterations=max_iterations,
             smoothing=smoothing,
             backend=backend,
+            n_jobs=n_jobs,
             random_state=random_state,
         )
         self.method = method

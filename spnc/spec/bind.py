@@ -15,12 +15,22 @@ from spnc.spec.single_values import FAILED, single_value, wrong_type
 from spnc.spec.tree import Entry, Mapping, Scalar, Sequence, Tree, short
 
 O = TypeVar("O", bound=Options)  # noqa: E741
+# Values of entries that were bound without a word; the entries are kept, so that ids stay theirs.
+Bound = dict[int, tuple[Entry, Any]]
 
 
-def bind(cls: type[O], tree: Tree, at: Span, sink: Sink, hidden: str = "") -> O | None:
+def bind(
+    cls: type[O],
+    tree: Tree,
+    at: Span,
+    sink: Sink,
+    hidden: str = "",
+    known: Bound | None = None,
+) -> O | None:
     """The options that a mapping holds, or None after reporting every problem. `at` is its key.
 
-    `hidden` is an option that is not written among the others, and is not suggested.
+    `hidden` is an option that is not written among the others, and is not suggested. Entries of
+    the mapping whose values are `known` are not bound again; others are added.
 
     A single value may stand in place of the mapping: the name of a plug-in whose options would
     stand among these (`chow-liu` for `{learner: chow-liu}`), or the value of the options that the
@@ -41,7 +51,7 @@ def bind(cls: type[O], tree: Tree, at: Span, sink: Sink, hidden: str = "") -> O 
         help = f"write options as `key: value`, such as `{first}: {value}`"
         wrong_type("options with their values", tree, sink, help)
         return None
-    return _Binder(cls, tree, at, sink, hidden=hidden).bind()
+    return _Binder(cls, tree, at, sink, hidden=hidden, known=known).bind()
 
 
 def _takes_name(cls: type[Options]) -> bool:
@@ -90,10 +100,11 @@ class _Binder(typing.Generic[O]):
         sink: Sink,
         beside: Iterable[str] = (),
         hidden: str = "",
+        known: Bound | None = None,
     ) -> None:
         self.cls, self.tree, self.at, self.sink = cls, tree, at, sink
         self.fields = fields_of(cls)
-        self.beside, self.hidden = beside, hidden
+        self.beside, self.hidden, self.known = beside, hidden, known
         self.failed = False
 
     def bind(self) -> O | None:
@@ -110,7 +121,7 @@ class _Binder(typing.Generic[O]):
                     if field.required:
                         self._missing(field)
                     continue
-                value, span = bind_value(field, entry, self.sink), _place(entry)
+                value, span = self._value(field, entry), _place(entry)
             if value is FAILED:
                 self.failed = True
             else:
@@ -126,6 +137,15 @@ class _Binder(typing.Generic[O]):
             where = made.span_of(conflict.field)
             self.sink.error("E111", conflict.message, where, help=conflict.help)
         return made if not conflicts else None
+
+    def _value(self, field: Field, entry: Entry) -> Any:
+        if self.known is not None and id(entry) in self.known:
+            return self.known[id(entry)][1]
+        said = len(self.sink.diagnostics)
+        value = bind_value(field, entry, self.sink)
+        if self.known is not None and len(self.sink.diagnostics) == said:
+            self.known[id(entry)] = entry, value
+        return value
 
     def _other_entries(self) -> list[Entry]:
         """Entries that are none of the class's own options."""

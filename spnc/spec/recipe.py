@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from spnc.backends import Backend
 from spnc.data.options import DataOptions
@@ -21,6 +21,7 @@ from spnc.registry import (
     option,
 )
 from spnc.residuals import Residual
+from spnc.spec.cluster import Cluster
 from spnc.spec.limits import Limits
 from spnc.spec.space import Search, Space
 from spnc.training import Objective, Optimizer
@@ -109,6 +110,9 @@ class Recipe(Options):
     )
     prune: Prune | None = option(None, "edges to drop after training, before fitting once more")
     limits: Limits | None = option(None, "how much time and memory training may take")
+    cluster: Cluster | None = option(
+        None, "where passes over large tables are computed, and components are learned"
+    )
     backend: Backend = choice(BACKENDS, "auto", "what does the computing")
     seed: int = option(0, "the seed of all randomness in learning", min=0)
     search: Search | None = option(None, "how values under `search` are tried")
@@ -141,6 +145,10 @@ class Recipe(Options):
                 "them to whole rows again",
                 "set its `max_iterations` to 0",
             )
+
+    def as_trained(self) -> Recipe:
+        """Return what is trained: the recipe without how long, and where, it may be."""
+        return replace(self, limits=None, cluster=None)
 
     @property
     def refines_components(self) -> bool:

@@ -21,6 +21,7 @@ from spnc.registry import (
     fields_of,
     optional_type,
 )
+from spnc.spec.cluster import Cluster
 from spnc.spec.limits import Limits
 from spnc.spec.recipe import Component, Lock, Recipe
 from spnc.spec.space import Search
@@ -56,6 +57,7 @@ def reference() -> str:
     parts.append(_section("`smoothing`", Smoothing))
     parts.append(_section("`prune`", Prune))
     parts.append(_section("`limits`", Limits))
+    parts.append(_section("`cluster`", Cluster))
     registries: list[Registry[Any]] = [
         LEARNERS,
         RESIDUALS,

@@ -17,7 +17,7 @@ from typing import Any
 
 from spnc.common.rng import random_stream
 from spnc.diagnostics import Diagnostic, Sink, Span, counted
-from spnc.spec.bind import bind
+from spnc.spec.bind import Bound, bind
 from spnc.spec.outline import Group, options_at, outline, place_of, value_at
 from spnc.spec.recipe import Recipe
 from spnc.spec.relocate import without_place
@@ -27,7 +27,7 @@ from spnc.spec.write_dsl import dsl_value
 
 KEY = "search"
 # Options that identify a run, and are the same for every try.
-FIXED = ("spnc", "model", "plugins", "data", "backend", "limits", "lock", KEY)
+FIXED = ("spnc", "model", "plugins", "data", "backend", "limits", "cluster", "lock", KEY)
 # What tries have to have in common to be compared, and the forest, whose entries are searched for.
 _FIXED_PATHS = (("forest",), ("objective",), ("objective", "kind"), ("objective", "target"))
 _FEW = 1_000_000  # points of a grid that are numbered in an array to draw from them
@@ -128,6 +128,9 @@ class _Expansion:
         self.bound: dict[tuple[int, ...], Recipe | None] = {}
         self.reported: set[tuple[str, str, str]] = set()
         self.failed = found.failed
+        # What tries have in common is made and bound once.
+        self.entries: dict[tuple[int, ...], Entry] = {}
+        self.values: Bound = {}
 
     def recipe(self) -> Recipe | None:
         """The recipe with its space, or None after reporting every problem of every try."""
@@ -185,13 +188,24 @@ class _Expansion:
         return self.bound[picks]
 
     def _with(self, tree: Tree, picks: tuple[int, ...]) -> Tree:
+        """The tree with the values of a point; equal entries of the spec are the same object."""
         pairs = zip(self.found.nodes, self.found.values, picks, strict=True)
-        return put(tree, {id(node): values[pick] for node, values, pick in pairs})
+        chosen = {id(node): values[pick] for node, values, pick in pairs}
+        if not isinstance(tree, Mapping) or id(tree) in chosen:
+            return put(tree, chosen)
+        entries = []
+        for entry in tree.entries:
+            inside = (k for k, path in enumerate(self.found.paths) if path[0] == entry.key)
+            key = (id(entry), *(picks[k] for k in inside))
+            if key not in self.entries:
+                self.entries[key] = replace(entry, value=put(entry.value, chosen))
+            entries.append(self.entries[key])
+        return replace(tree, entries=tuple(entries))
 
     def _bind(self, tree: Tree, picks: tuple[int, ...]) -> Recipe | None:
         """Bind a tree; report each problem once, with the values that cause it only together."""
         problems = Sink()
-        recipe = bind(Recipe, tree, self.at, problems)
+        recipe = bind(Recipe, tree, self.at, problems, known=self.values)
         for d in problems.diagnostics:
             self.failed = self.failed or d.severity == "error"
             key = (str(d.span), d.code, d.message)

@@ -9,7 +9,7 @@ import numpy as np
 
 from spnc.common.observer import Progress
 from spnc.data.cells import cell_text
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.queries.anomaly import SAMPLES, OddCells, odd_cells, scores
 from spnc.tables.asked_model import AskedModel
 from spnc.tables.carried import Carried

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from spnc.backends import Engine
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.data.table_rules import TableRules
 from spnc.program.program import Parameters
 

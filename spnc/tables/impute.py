@@ -11,7 +11,7 @@ from spnc.common.arrays import Floats
 from spnc.common.observer import Progress
 from spnc.data.cells import as_column, cell_value, exact_text
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.queries.imputation import Imputation, Method, imputation
 from spnc.tables.asked_model import AskedModel
 from spnc.tables.carried import Carried

@@ -10,7 +10,7 @@ import numpy as np
 from spnc.common.observer import Progress
 from spnc.data.cells import as_column, exact_text
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.queries.prediction import prediction
 from spnc.tables.asked_model import AskedModel
 from spnc.tables.carried import Carried, Cells

@@ -13,10 +13,11 @@ import pyarrow as pa
 from spnc.common.observer import Progress
 from spnc.data.cells import as_column
 from spnc.data.columns import Column
-from spnc.data.dataset import UNSPLIT, Table
+from spnc.data.dataset import UNSPLIT
 from spnc.data.load import load_table
 from spnc.data.raw_table import RawColumn, RawTable
 from spnc.data.sources import read_tables
+from spnc.data.table import Table
 from spnc.data.table_rules import TableRules
 from spnc.diagnostics import Sink, did_you_mean, listed
 from spnc.tables.carried import Carried, check_free, warn_of_strangers
@@ -77,7 +78,7 @@ def read_rows(
     dataset = load_table(part, sink, columns=columns, rules=rules)
     if dataset is None or sink.failed:
         return None
-    table = dataset.splits[UNSPLIT]
+    table = dataset.in_memory(UNSPLIT)
     if texts and typed:
         cells |= {
             column.name: arrow_column(as_column(column, table.column(i)).tolist())

@@ -10,7 +10,7 @@ from spnc.diagnostics import Sink, listed, render
 from spnc.queries.arguments import check_share, check_whole
 
 if TYPE_CHECKING:  # imported by the methods that need them, so that a first question is fast
-    from spnc.data.dataset import Table
+    from spnc.data.table import Table
     from spnc.queries.dependence import Dependence
     from spnc.queries.imputation import Method
     from spnc.tables.asked_model import AskedModel

@@ -9,7 +9,7 @@ import numpy as np
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.program.lower import lower

@@ -9,7 +9,7 @@ import numpy as np
 
 from spnc.backends import Backend
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Graph, find_root
 from spnc.program.lift import lift
 from spnc.program.lower import lower, lower_with_numbers

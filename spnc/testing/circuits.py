@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder, Graph, Leaf, Sum, children_first, find_root, payloads
 from spnc.leaves import Distribution
 from spnc.leaves.bernoulli import Bernoulli

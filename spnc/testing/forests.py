@@ -10,7 +10,8 @@ from spnc.backends import Backend
 from spnc.backends.numpy import NumpyBackend
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.forest.grow import grow
 from spnc.graph.forest import Forest
@@ -53,7 +54,7 @@ def learning_task(dataset: Dataset, seed: int, builder: Builder | None = None) -
         np.random.default_rng(seed),
         builder if builder is not None else Builder(dataset.columns),
         Sink(),
-        dataset.splits.get("valid"),
+        dataset.in_memory("valid") if "valid" in dataset.splits else None,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from spnc import checks
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.forest.grow import add_top_sum
 from spnc.graph.forest import Forest

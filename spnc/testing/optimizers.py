@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spnc.backends.numpy import NumpyBackend
+from spnc.backends.parted import open_engine
 from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.lower import lower
@@ -33,7 +34,7 @@ def _task(seed: int, **options: Any) -> FitTask:
     )
     train = repeated_rows(seed, program.columns, 40, 0.1)
     valid = repeated_rows(seed + 1, program.columns, 20, 0.1)
-    engine = NumpyBackend().open(program)
+    engine = open_engine(NumpyBackend(), program)
     return FitTask(engine, parameters, train, valid, Smoothing.of(0.1), Sink(), seed, **options)
 
 

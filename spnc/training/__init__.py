@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, Self
 
 from spnc.backends import Engine
+from spnc.backends.parted import PartedEngine
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.parted import Rows
 from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters
@@ -51,7 +52,7 @@ class FitResult:
     kept: str  # which parameters were kept: "best on valid" or "last"
     kept_iteration: int
 
-    def known_scores(self, tables: Mapping[str, Table]) -> dict[str, Score]:
+    def known_scores(self, tables: Mapping[str, Rows]) -> dict[str, Score]:
         """Return the scores that training has computed of the parameters that were kept."""
         kept = self.history[self.kept_iteration]
         seen = {
@@ -61,7 +62,7 @@ class FitResult:
         found = {}
         for name, (average, impossible) in seen.items():
             if average is not None and impossible is not None:
-                possible = float(tables[name].weights.sum()) - impossible
+                possible = tables[name].total - impossible
                 total = average * possible if possible > 0.0 else 0.0
                 found[name] = Score(total, possible, impossible)
         return found
@@ -83,10 +84,10 @@ class State:
 class FitTask:
     """What an optimiser is given."""
 
-    engine: Engine
+    engine: PartedEngine
     start: Parameters
-    train: Table
-    valid: Table | None
+    train: Rows
+    valid: Rows | None
     smoothing: Smoothing
     sink: Sink
     seed: int = 0  # of the random streams, each named after its purpose and iteration
@@ -132,7 +133,7 @@ class Objective(Protocol):
         """
         ...
 
-    def score(self, engine: Engine, parameters: Parameters, table: Table) -> Score | None:
+    def score(self, engine: Engine, parameters: Parameters, table: Rows) -> Score | None:
         """Return how well the objective is met by rows; None if it is their joint likelihood."""
         ...
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from spnc.common.rng import random_stream
-from spnc.data.dataset import Table
+from spnc.data.parted import in_memory
+from spnc.data.table import Table
 from spnc.training import FitTask
 
 
@@ -27,8 +28,8 @@ class Batches:
 
     @staticmethod
     def of(task: FitTask, batch_rows: int) -> Batches:
-        """Split the training rows into parts of about `batch_rows` and load them."""
-        parts = in_parts(task.train, batch_rows, random_stream(task.seed, "batches"))
+        """Split the training rows, or the sample of them, into parts of about `batch_rows`."""
+        parts = in_parts(in_memory(task.train), batch_rows, random_stream(task.seed, "batches"))
         return Batches(task.seed, tuple(task.engine.load(part) for part in parts))
 
     def visits(self, iteration: int) -> Iterator[tuple[int, Any]]:

@@ -15,8 +15,8 @@ import numpy as np
 
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
 from spnc.data.hiding import hide_cells, hide_columns
+from spnc.data.table import Table
 from spnc.program.program import Parameters
 from spnc.program.score import Counts, Score
 from spnc.training.coordinates import difference

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from spnc import passes
 from spnc.backends import Backend
+from spnc.backends.parted import PartedEngine, open_engine
 from spnc.common.gc_pause import gc_paused
 from spnc.common.observer import Observer, Stage
-from spnc.data.dataset import Table
+from spnc.data.parted import Rows
 from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.lift import lift
@@ -65,12 +66,13 @@ class ProgramFitter:
     smoothing: Smoothing
     seed: int
     backend: Backend
-    tables: Mapping[str, Table]  # the splits, distinct rows only
+    tables: Mapping[str, Rows]  # the splits, distinct rows only
     sink: Sink
     observer: Observer
     keep: Callable[[State], None] | None = None  # called after every iteration
     enough: Enough | None = None  # ends a fit early; not used where other fits follow
     limit: TimeLimit | None = None  # ends any fit early
+    planning: list[float] = field(default_factory=list)  # seconds of each fit, if its backend plans
 
     def fit(
         self, program: Program, start: Parameters, resume: State | None
@@ -149,7 +151,9 @@ class ProgramFitter:
             asked.append(self.limit.enough)
         if asked:
             task = replace(task, enough=lambda history: sum(ask(history) for ask in asked) > 0)
-        return self.optimizer.fit(task)
+        found = self.optimizer.fit(task)
+        self._note_planning(task.engine)
+        return found
 
     def _refined(
         self,
@@ -168,7 +172,13 @@ class ProgramFitter:
         task = self._task(found.program, start, resume, earlier, show)
         if self.limit is not None and objective.cut(0) is not None:
             task = replace(task, enough=self.limit.enough)
-        return objective.refine(task)
+        refined = objective.refine(task)
+        self._note_planning(task.engine)
+        return refined
+
+    def _note_planning(self, engine: PartedEngine) -> None:
+        """Note how long the engine of a fit has planned; not every backend does."""
+        self.planning.append(engine.planning)
 
     def _task(
         self,
@@ -185,7 +195,7 @@ class ProgramFitter:
             show(last, last.iteration == state.best_iteration)
 
         return FitTask(
-            self.backend.open(program),
+            open_engine(self.backend, program),
             start,
             self.tables["train"],
             self.tables.get("valid"),
@@ -201,7 +211,7 @@ class ProgramFitter:
         self, prune: Prune, program: Program, parameters: Parameters
     ) -> tuple[Program, Parameters]:
         """Return the program without the edges to drop; the same one if there are none."""
-        engine = self.backend.open(program)
+        engine = open_engine(self.backend, program)
         counts = engine.expected_counts(parameters, engine.load(self.tables["train"], once=True))
         thinned = prune.thinned(program, parameters, counts)
         if thinned is parameters:

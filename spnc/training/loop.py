@@ -71,9 +71,7 @@ class Iterative(Options):
                 (engine.score(parameters, train), None) if just_once else steps.score(parameters)
             )
             if score.possible == 0 and keeps_best and state.history:
-                # The last step diverged; the best parameters from before are still good.
-                kept = state.best_iteration
-                return FitResult(state.best, state.history, "divergence", "best on valid", kept)
+                return _before_divergence(state)
             if score.possible == 0:
                 task.sink.error(
                     "E402",
@@ -100,7 +98,13 @@ class Iterative(Options):
             if stopped is None and task.enough is not None and task.enough(history):
                 stopped = OUT_OF_TIME
             if stopped is None:
-                updated, memory = steps.step(iteration, parameters, state.memory, counts)
+                try:
+                    updated, memory = steps.step(iteration, parameters, state.memory, counts)
+                except FloatingPointError:
+                    if keeps_best:
+                        return _before_divergence(State(parameters, best, best_iteration, history))
+                    _report_lost(task)
+                    return None
                 state = State(updated, best, best_iteration, history, memory)
                 if task.monitor is not None:
                     task.monitor(state)
@@ -119,6 +123,18 @@ class Iterative(Options):
         if self.stop is not None and self.stop.should_stop([r.train for r in history]):
             return self.stop.plugin_name
         return "max_iterations" if iteration >= self.max_iterations else None
+
+
+def _before_divergence(state: State) -> FitResult:
+    """Return the best parameters from before the last step, which led nowhere."""
+    kept = state.best_iteration
+    return FitResult(state.best, state.history, "divergence", "best on valid", kept)
+
+
+def _report_lost(task: FitTask) -> None:
+    """Report a step that left the range of numbers without parameters to go back to (E402)."""
+    help = "set a smaller `learning_rate`; with validation rows, the best parameters are kept"
+    task.sink.error("E402", "training has left the range of numbers", help=help)
 
 
 def first_state(task: FitTask, memory: Memory) -> State | None:

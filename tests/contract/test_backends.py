@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.registry import BACKENDS
 from spnc.testing import BACKEND_PROMISES, Promise, check_backend
 from tests.circuits import random_circuit, random_rows

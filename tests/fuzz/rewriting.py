@@ -49,7 +49,7 @@ def check_circuit(graph: Graph) -> None:
 
 def check_total(program: object, parameters: Parameters) -> None:
     """Raise AssertionError if the probabilities of a model do not add up to one."""
-    from spnc.data.dataset import Table
+    from spnc.data.table import Table
     from spnc.program.program import Program
 
     assert isinstance(program, Program)

@@ -30,6 +30,7 @@ def check_table(path: Path) -> None:
     for split, table in stream_table(str(path), sink, columns=found.columns, rules=found.rules):
         pieces.setdefault(split, []).append(table.values)
     assert not sink.failed, f"its own columns do not fit: {sink.diagnostics}"
-    for split, table in found.splits.items():
+    for split in found.splits:
+        table = found.in_memory(split)
         again = np.concatenate(pieces[split])
         assert np.array_equal(table.values, again, equal_nan=True), "other cells in pieces"

@@ -82,7 +82,7 @@ def test_some_inputs_are_accepted_and_some_refused(opened: Harness) -> None:
 # What each reader calls deep inside: the module that calls it, and its name there.
 INSIDE = {
     "yaml": ("spnc.spec.search_section", "bind"),
-    "spn": ("spnc.graph.text", "assemble"),
+    "spn": ("spnc.graph.parsed_text", "assemble"),
     "questions": ("spnc.questions.binder", "columns_of"),
     "node-link": ("spnc.graph.interchange", "assemble"),
     "csv": ("spnc.data.load", "warn_of_columns"),

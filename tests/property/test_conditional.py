@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
 from spnc.data.hiding import hide_columns
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters

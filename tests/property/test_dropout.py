@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spnc.backends import Engine
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Graph
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.program import Parameters

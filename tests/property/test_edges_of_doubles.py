@@ -15,7 +15,7 @@ import pytest
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves import Distribution
 from spnc.leaves.bernoulli import Bernoulli

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spnc.api import read_thing
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.leaves.smoothing import Smoothing
 from spnc.program.lower import lower

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spnc.backends.numba import executor, row_memory, wide_leaves
+from spnc.backends.planning import planner
 from spnc.backends.planning.kinds import DENSE
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.program.program import Parameters
@@ -249,3 +250,21 @@ def test_wide_products_are_computed_per_distinct_projection() -> None:
     inner = layout.cells.sizes * np.diff(layout.cells.children.starts)
     assert look_ups + inner.sum() < 0.25 * 2000 * 80
     agree(builder.graph, table)
+
+
+@pytest.mark.parametrize("entries", [0, 2_000])
+def test_a_plan_without_groups_agrees_with_the_reference(
+    entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = random_columns(np.random.default_rng(1), 12, binary_only=True)
+    builder = Builder(columns)
+    parts = [builder.product(bernoullis(builder, [p] * 12)) for p in (0.2, 0.5, 0.7)]
+    builder.graph.graph["root"] = builder.sum(parts, [0.3, 0.3, 0.4])
+    table = repeated_rows(2, tuple(columns), 900, 0.1)
+    grouped = planned(builder.graph, table)[2].executor
+    monkeypatch.setattr(planner, "GROUPED_ENTRIES", entries)
+    agree(builder.graph, table)
+    alone = planned(builder.graph, table)[2].executor
+    assert grouped is not None
+    assert alone is not None
+    assert len(alone.layout.cells.kinds) < len(grouped.layout.cells.kinds)

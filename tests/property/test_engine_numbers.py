@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spnc.backends.numba import executor, upper_bounds, wide_leaves
 from spnc.backends.planning.kinds import DENSE
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder
 from spnc.learners.hclt import HiddenChowLiu
 from spnc.leaves.gaussian import Gaussian

@@ -25,7 +25,7 @@ from spnc.backends.cupy.tables import (
     workspace_bytes,
 )
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import InputError
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spnc
-from spnc.data.columns import Column, Scale
+from spnc.data.columns import Column
 from spnc.diagnostics import Sink, Source
 from spnc.graph.interchange import (
     from_networkx,
@@ -20,56 +19,18 @@ from spnc.graph.interchange import (
     to_networkx,
     to_node_link,
 )
-from spnc.graph.nodes import Graph, Leaf, payloads
+from spnc.graph.nodes import Graph, payloads
 from spnc.graph.text import read_circuit_text, write_circuit_text
-from spnc.leaves.gaussian import Gaussian
-from spnc.leaves.poisson import Poisson
 from spnc.program.lower import lower
 from tests.circuits import all_states, random_circuit
 from tests.engines import log_likelihood
+from tests.mixed_circuits import mixed_circuits
 
 SEEDS = st.integers(0, 10**6)
 NAMES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]) | st.just(" "), min_size=1),
     min_size=4, max_size=4, unique=True,
 )  # fmt: skip
-
-
-LABELS = st.lists(
-    st.text(max_size=4) | st.integers() | st.booleans()
-    | st.floats(allow_nan=False, allow_infinity=False),
-    min_size=4, max_size=4, unique=True,
-)  # fmt: skip
-NUMBERS = st.floats(-1e300, 1e300)
-WIDTHS = st.floats(1e-300, 1e300)
-SCALES = st.builds(
-    lambda low, extent, **others: Scale(low=low, high=low + extent, **others),
-    low=NUMBERS, extent=WIDTHS, resolution=WIDTHS, mean=NUMBERS, sd=WIDTHS,
-    log_mean=NUMBERS, log_sd=WIDTHS,
-)  # fmt: skip
-
-
-@st.composite
-def mixed_circuits(draw: st.DrawFn) -> Graph:
-    """A random circuit over a real column, a count, a date, and labels of any type."""
-    graph = random_circuit(draw(SEEDS), variables=6)
-    old = graph.graph["columns"]
-    labels, units = draw(LABELS), draw(st.lists(st.text(max_size=4), min_size=2, max_size=2))
-    scales = draw(st.lists(st.none() | SCALES, min_size=3, max_size=3))
-    columns = [
-        Column("r", "real", 0, None, scales[0], units[0]),
-        Column("c", "count", 0, None, scales[1], units[1]),
-        Column("d", "date", 0, None, scales[2], draw(st.sampled_from(["days", "seconds"]))),
-    ]
-    columns += [replace(c, labels=tuple(labels[: c.states])) for c in old[3:5]]
-    graph.graph["columns"] = (*columns, old[5])
-    for n, payload in payloads(graph).items():
-        if isinstance(payload, Leaf) and payload.variable < 3:
-            leaf = Poisson(draw(WIDTHS)) if payload.variable == 1 else Gaussian(
-                draw(NUMBERS), draw(WIDTHS)
-            )  # fmt: skip
-            graph.nodes[n]["node"] = replace(payload, distribution=leaf)
-    return graph
 
 
 def same(one: Graph, other: Graph | None) -> None:

@@ -18,7 +18,7 @@ SEEDS = st.integers(0, 10**6)
 
 def builder_of(graph: Graph) -> Builder:
     builder = Builder(graph.graph["columns"])
-    builder.graph = graph
+    builder._graph = graph
     builder._next = len(graph)
     return builder
 

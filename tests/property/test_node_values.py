@@ -13,7 +13,7 @@ from spnc.backends import Engine
 from spnc.backends.numba import NumbaBackend
 from spnc.backends.numpy import NumpyBackend, NumpyEngine
 from spnc.common.column_sets import members
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder, Graph, find_root
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.program.lift import lift

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spnc.backends import Engine
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder
 from spnc.leaves.gaussian import Gaussian

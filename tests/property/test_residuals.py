@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from spnc import checks
 from spnc.backends.numpy import NumpyBackend
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.forest.grow import add_top_sum
 from spnc.forest.pretraining import pretrain

@@ -21,7 +21,7 @@ import spnc
 from benchmarks.peers.catalogue import CIRKIT, SPFLOW, SPFLOW_LEGACY
 from benchmarks.peers.recording import MAX_FILE_BYTES, RECORDS
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.model import Model
 from spnc.queries.complete import complete
 from spnc.queries.leaf_weights import columns_given_rows

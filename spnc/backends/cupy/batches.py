@@ -13,7 +13,7 @@ import numpy as np
 
 from spnc.backends.planning.encoding import MOST_CODES, EncodedTable, encode
 from spnc.backends.planning.program_index import ProgramIndex
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 
 # Values of numeric leaves in one batch, at most: with their flows and tables about 300 MB.
 BATCH_ENTRIES = 1 << 23

@@ -33,7 +33,7 @@ from spnc.backends.cupy.tables import (
 from spnc.backends.planning.edge_lists import EdgeLists
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Program
 
 _DOUBLE, _INT, _SHORT = 8, 4, 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,7 +28,7 @@ from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.planning.encoding import EncodedTable
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.leaves.smoothing import SUM_TOLERANCE
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
@@ -52,6 +53,7 @@ class CupyEngine:
     ) -> None:
         self.program, self.device, self.real, self.memory = program, device, real, memory
         self.limits = DEFAULT_LIMITS
+        self.planning = 0.0  # seconds spent so far
 
     @cached_property
     def index(self) -> ProgramIndex:
@@ -63,7 +65,9 @@ class CupyEngine:
     def load(self, table: Table, *, once: bool = False) -> LoadedTable:
         """Lay out the rows on the CPU, and copy the result to the device."""
         del once
+        began = time.perf_counter()
         batches = [self._load(encoded) for encoded in encoded_batches(self.index, table)]
+        self.planning += time.perf_counter() - began
         return LoadedTable(table, tuple(batches))
 
     def _load(self, encoded: EncodedTable) -> Batch:

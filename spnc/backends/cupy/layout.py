@@ -104,8 +104,7 @@ def make_layout(encoded: EncodedTable) -> Layout:
     if encoded.codes.dtype != np.uint16:  # projections, and so codes, are numbered by 16 bits
         raise trouble.too_many_states(index.program.columns)
     planner = Planner(encoded)
-    kinds = np.array(planner.kinds, dtype=np.uint8)
-    domains = np.array(planner.node_domains, dtype=np.int64)
+    kinds, domains = planner.kinds, planner.node_domains
     is_row = domains == ROWS
     step = _steps(planner, is_row)
     order = np.lexsort((domains, step, is_row))
@@ -120,7 +119,7 @@ def make_layout(encoded: EncodedTable) -> Layout:
     edges = edges_of(planner)
     parents, children = position[edges.parents], position[edges.children]
     feeding = (parents >= cells) & (children < cells)
-    first_slots = np.array(planner.first_slots, dtype=np.int64)[order]
+    first_slots = planner.first_slots[order]
     inner = ~feeding & (edges.maps >= 0)
     return Layout(
         rows=planner.row_count,
@@ -159,14 +158,14 @@ def make_layout(encoded: EncodedTable) -> Layout:
 
 def _steps(planner: Planner, is_row: NDArray[np.bool_]) -> Ints:
     """Return the step of every node, counted among cells or row nodes: products odd, sums even."""
-    steps: list[int] = []
-    row = is_row.tolist()
-    for n, (kind, children) in enumerate(zip(planner.kinds, planner.children, strict=True)):
+    row, steps = is_row.tolist(), [0] * len(planner.kinds)
+    starts = planner.starts.tolist()
+    for n, kind in enumerate(planner.kinds.tolist()):
         if kind == LEAF:
-            steps.append(0)
             continue
+        children = planner.children[starts[n] : starts[n + 1]].tolist()
         below = max((steps[c] for c in children if row[c] == row[n]), default=0)
-        steps.append(below + 1 + (below % 2 if kind == PRODUCT else (below + 1) % 2))
+        steps[n] = below + 1 + (below % 2 if kind == PRODUCT else (below + 1) % 2)
     return np.array(steps, dtype=np.int64)
 
 

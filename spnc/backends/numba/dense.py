@@ -6,13 +6,14 @@ circuit itself, so learners need not declare them.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spnc.backends.planning.kinds import SUM
+from spnc.common.arrays import Ints
+from spnc.common.equal_lists import number_sets
+from spnc.common.ragged_array import RaggedArray
 from spnc.program.program import Program
 
 # Smaller blocks are not worth a matrix product: hidden Chow-Liu trees gain from ten states on.
@@ -20,28 +21,43 @@ MIN_SUMS = 8
 MIN_WEIGHTS = 100
 
 
-def dense_blocks(
-    kinds: Sequence[int], children: Sequence[Sequence[int]]
-) -> list[tuple[list[int], list[int]]]:
-    """Return the sums and the children of every block, both ascending."""
-    sharing: dict[tuple[int, ...], list[int]] = {}
-    for n, kind in enumerate(kinds):
-        if kind == SUM:
-            sharing.setdefault(tuple(sorted(children[n])), []).append(n)
-    return [
-        (sums, list(below)) for below, sums in sharing.items() if _is_block(len(sums), len(below))
-    ]
+class Block(NamedTuple):
+    """Sums over the same children, and where these are among the children of each."""
+
+    sums: Ints  # ascending
+    children: Ints  # ascending
+    places: Ints  # `[sum, child]`
 
 
-def _is_block(sums: int, fan: int) -> bool:
-    return sums >= MIN_SUMS and sums * fan >= MIN_WEIGHTS
+def dense_blocks(sums: Ints, below: RaggedArray) -> list[Block]:
+    """Return the dense blocks among sums, which are ascending, given the children of each."""
+    numbers = number_sets(below).numbers
+    blocks = np.flatnonzero(_is_block(np.bincount(numbers), below.counts, numbers))
+    chosen = np.flatnonzero(np.isin(numbers, blocks))
+    chosen = chosen[np.argsort(numbers[chosen], kind="stable")]
+    found = []
+    for own in np.split(chosen, np.flatnonzero(np.diff(numbers[chosen])) + 1):
+        if len(own):
+            children = below.at(own).reshape(len(own), -1)
+            places = np.argsort(children, axis=1)
+            found.append(Block(sums[own], children[0, places[0]], places))
+    return found
 
 
 def has_dense_blocks(program: Program) -> bool:
     """Whether a layout of the program will have dense blocks."""
-    sharing: Counter[bytes] = Counter()
-    for segment in program.segments:
-        if segment.is_sum:
-            for start, stop in pairwise(segment.starts.tolist()):
-                sharing[np.sort(segment.children[start:stop]).tobytes()] += 1
-    return any(_is_block(sums, len(key) // 8) for key, sums in sharing.items())
+    sums = [segment for segment in program.segments if segment.is_sum]
+    if not sums:
+        return False
+    counts = np.concatenate([np.diff(segment.starts) for segment in sums])
+    below = RaggedArray.of(counts, np.concatenate([segment.children for segment in sums]))
+    numbers = number_sets(below).numbers
+    return bool(_is_block(np.bincount(numbers), counts, numbers).any())
+
+
+def _is_block(sums: Ints, counts: Ints, numbers: Ints) -> NDArray[np.bool_]:
+    """Return which numbers are those of a block: of `sums[number]` lists of the same length."""
+    fans = np.zeros(len(sums), dtype=np.int64)
+    fans[numbers] = counts
+    found: NDArray[np.bool_] = (sums >= MIN_SUMS) & (sums * fans >= MIN_WEIGHTS)
+    return found

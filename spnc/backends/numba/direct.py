@@ -25,7 +25,7 @@ from spnc.backends.planning.leaf_list import LEAST_RATIO
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats
 from spnc.common.threads import ThreadTeam, even_bounds
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Parameters
 
 CACHE_BYTES = 200_000  # for the values of a block: a part of a usual second-level cache; not tuned

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from spnc.backends.planning.encoding import Codes
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Block, Table
+from spnc.data.table import Block, Table
 
 SMALLEST_BLOCK = 16  # rows; blocks are multiples of it
 FEW_ROWS = 8  # rows one by one take about as long as a block of 16 (6,333 edges)

@@ -12,7 +12,7 @@ from spnc.backends.numba.direct_rows import DirectRows, cached_width
 from spnc.backends.planning.encoding import encode
 from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import even_bounds
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Parameters
 
 PART_ROWS = 1 << 10  # rows with a seed of their own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,9 +16,10 @@ from spnc.backends.numba.log_domain import FlowTotals, LogDomain
 from spnc.backends.numba.node_values import node_values
 from spnc.backends.planning.encoding import EncodedTable, encode
 from spnc.backends.planning.program_index import ProgramIndex
+from spnc.backends.spilling import Spilled
 from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, thread_count
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 
@@ -59,6 +61,7 @@ class CpuEngine:
         self.team = ThreadTeam(thread_count(threads))
         self.plan_rows = plan_rows
         self.log_domain = LogDomain(self.index, self.team)
+        self.planning = 0.0  # seconds spent so far
 
     def load(self, table: Table, *, once: bool = False) -> Batch:
         """Plan the rows if they are for many passes, and enough for planning to pay off.
@@ -70,12 +73,18 @@ class CpuEngine:
             from spnc.backends.numba.executor import LayoutExecutor
             from spnc.backends.numba.layout_builder import make_layout
 
+            began = time.perf_counter()
             encoded = encode(self.index, table).shuffled()
             # Projections, and with them the codes of a column, are numbered by 16 bits.
             if encoded.codes.dtype == np.uint16:
                 executor = LayoutExecutor(make_layout(encoded), self.team)
+                self.planning += time.perf_counter() - began
                 return Batch(self.index, table, executor, None)
         return Batch(self.index, table, None, self.direct.load(table))
+
+    def spilled(self, batch: Batch) -> SpilledBatch:
+        """Return loaded rows whose arrays wait on disk. Raises OSError if there is no space."""
+        return SpilledBatch(self, batch)
 
     @cached_property
     def direct(self) -> DirectPass:
@@ -155,3 +164,20 @@ class CpuEngine:
         """Return the flows through these nodes, `[node, row]`."""
         index, team = self.index, self.team
         return node_values(index, parameters, table, nodes, team, with_values=False)[1]
+
+
+class SpilledBatch:
+    """Loaded rows whose arrays wait on disk. Working memory is not kept."""
+
+    def __init__(self, engine: CpuEngine, batch: Batch) -> None:
+        self._engine = engine
+        layout = batch.executor.layout if batch.executor is not None else None
+        self._spilled = Spilled((batch.table, layout, batch.direct), engine.index)
+
+    def restored(self) -> Batch:
+        """Return the rows, loaded again."""
+        from spnc.backends.numba.executor import LayoutExecutor
+
+        table, layout, direct = self._spilled.restored()
+        executor = LayoutExecutor(layout, self._engine.team) if layout is not None else None
+        return Batch(self._engine.index, table, executor, direct)

@@ -23,7 +23,7 @@ from spnc.backends.planning.compiling import CompileCounter
 from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.projections import pack
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.normal import Parabolas
 from spnc.program.program import LeafTable, Parameters, Program, Segment

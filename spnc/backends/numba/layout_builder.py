@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
-from itertools import count as count_from
-
 import numpy as np
 from numpy.typing import NDArray
 
 from spnc.backends.numba.dense import dense_blocks
 from spnc.backends.numba.layout import CellNodes, DenseBlocks, Feeds, Layout, RowNodes
+from spnc.backends.numba.node_order import depth_first, grouped
 from spnc.backends.numba.schedule import schedule
 from spnc.backends.numba.wide_leaves import wide_leaves
-from spnc.backends.planning.edge_lists import EdgeLists, edges_of, flat
+from spnc.backends.planning.edge_lists import EdgeLists, edges_of
 from spnc.backends.planning.encoding import EncodedTable
-from spnc.backends.planning.kinds import DENSE, MEMBER
+from spnc.backends.planning.kinds import DENSE, MEMBER, SUM
 from spnc.backends.planning.leaf_entries import leaf_entries
 from spnc.backends.planning.planner import ROWS, Planner
 from spnc.common.arrays import Ints
 from spnc.common.gc_pause import gc_paused
+from spnc.common.ragged_array import RaggedArray
 
 
 @gc_paused()
@@ -33,12 +31,14 @@ class _LayoutBuilder:
 
     def __init__(self, planner: Planner) -> None:
         self.planner = planner
-        self.blocks = dense_blocks(planner.kinds, planner.children)
-        self.kinds = np.array(planner.kinds, dtype=np.uint8)
-        for sums, _ in self.blocks:
-            self.kinds[sums] = MEMBER
-            self.kinds[sums[0]] = DENSE
-        domains = np.array(planner.node_domains, dtype=np.int64)
+        sums = np.flatnonzero(planner.kinds == SUM)
+        below = RaggedArray(planner.starts, planner.children)
+        self.blocks = dense_blocks(sums, below.take(sums))
+        self.kinds = planner.kinds.copy()
+        for block in self.blocks:
+            self.kinds[block.sums] = MEMBER
+            self.kinds[block.sums[0]] = DENSE
+        domains = planner.node_domains
         self.sizes = np.array([d.size for d in planner.domains], dtype=np.int64)[domains]
         self.is_row = domains == ROWS
         self._edges()
@@ -51,12 +51,13 @@ class _LayoutBuilder:
         lengths = [len(m) for m in planner.maps]
         self.map_starts = np.cumsum([0, *lengths])  # index -1, "no map", finds the last
         self.edge_maps = np.where(maps >= 0, self.map_starts[maps], -1)
-        self.is_dense = np.isin(self.kinds[self.parents], (DENSE, MEMBER))
+        self.is_dense = self.kinds[self.parents] >= DENSE  # MEMBERs as well
 
     def _order(self) -> None:
         """Choose the position of every node: cells among cells, row nodes among row nodes."""
+        planner = self.planner
         among_cells = ~self.is_row[self.parents]
-        together = [sums for sums, _ in self.blocks]
+        together = [block.sums for block in self.blocks]
         order = schedule(
             self.sizes,
             ~self.is_row,
@@ -66,8 +67,20 @@ class _LayoutBuilder:
         )
         self.stages, self.cell_costs = order.stages, order.costs
         self.cell_nodes = order.nodes
-        self.row_nodes = _depth_first(
-            self.planner.root, self.planner.children, self.is_row, together
+        members = RaggedArray.of(
+            np.array([len(sums) for sums in together], dtype=np.int64),
+            np.concatenate([np.zeros(0, dtype=np.int64), *together]),
+        )
+        block_of = np.full(len(self.kinds), -1, dtype=np.int64)
+        block_of[members.members] = np.repeat(np.arange(len(together)), members.counts)
+        self.row_nodes = depth_first(
+            planner.root,
+            planner.starts,
+            planner.children,
+            self.is_row,
+            block_of,
+            members.starts,
+            members.members,
         )
         self.position = np.full(len(self.kinds), -1, dtype=np.int64)
         self.position[self.cell_nodes] = np.arange(len(self.cell_nodes))
@@ -78,40 +91,30 @@ class _LayoutBuilder:
     ) -> EdgeLists:
         """Group the chosen edges by their source, in the order of the layout."""
         picked = np.flatnonzero(chosen)
-        picked = picked[np.argsort(self.position[source[picked]], kind="stable")]
-        starts = np.searchsorted(self.position[source[picked]], np.arange(count + 1))
+        order, starts = grouped(self.position[source[picked]], count)
+        picked = picked[order]
         nodes = self.position[target[picked]]
         return EdgeLists(starts, nodes, self.edge_maps[picked], self.slots[picked])
 
     def _dense(self, in_rows: bool, count: int) -> DenseBlocks:
         """Return the dense blocks among the row nodes, or among the cells."""
-        planner = self.planner
-        blocks = [b for b in self.blocks if self.is_row[b[0][0]] == in_rows]
+        blocks = [block for block in self.blocks if self.is_row[block.sums[0]] == in_rows]
+        firsts = np.array([block.sums[0] for block in blocks], dtype=np.int64)
         block_of = np.full(count, -1, dtype=np.int64)
-        slots: list[int] = []
-        transposed: list[int] = []
-        sizes, buffers = [], []
-        for number, (sums, children) in enumerate(blocks):
-            block_of[self.position[sums[0]]] = number
-            matrix = []
-            for s in sums:
-                own = zip(planner.children[s], count_from(planner.first_slots[s]), strict=False)
-                slot = dict(own)
-                matrix.append([slot[c] for c in children])
-            slots += chain.from_iterable(matrix)
-            transposed += chain.from_iterable(zip(*matrix, strict=True))
-            sizes.append(len(sums) * len(children))
-            buffers.append(len(children) * int(self.sizes[sums[0]]))
-        fans = [len(children) for _, children in blocks]
+        block_of[self.position[firsts]] = np.arange(len(blocks))
+        slots = [self.planner.first_slots[b.sums][:, None] + b.places for b in blocks]
+        sums = np.array([len(block.sums) for block in blocks], dtype=np.int64)
+        fans = np.array([len(block.children) for block in blocks], dtype=np.int64)
+        none = np.zeros(0, dtype=np.int64)
         return DenseBlocks(
             block_of,
-            np.array([len(sums) for sums, _ in blocks], dtype=np.int64),
-            np.cumsum([0, *fans]),
-            self.position[flat([children for _, children in blocks])],
-            np.cumsum([0, *sizes]),
-            np.array(slots, dtype=np.int64),
-            np.array(transposed, dtype=np.int64),
-            np.cumsum([0, *buffers]),
+            sums,
+            _starts(fans),
+            self.position[np.concatenate([none, *(block.children for block in blocks)])],
+            _starts(sums * fans),
+            np.concatenate([none, *(matrix.ravel() for matrix in slots)]),
+            np.concatenate([none, *(matrix.T.ravel() for matrix in slots)]),
+            _starts(fans * self.sizes[firsts]),
         )
 
     def layout(self) -> Layout:
@@ -158,12 +161,21 @@ class _LayoutBuilder:
             self._dense(True, row_count),
             feeds,
             leaf_entries(planner, encoded.probabilities, self._leaf_offsets(offsets)),
-            np.concatenate([np.empty(0, dtype=np.uint16), *planner.maps]),
+            self._map_pool(),
             encoded.log_reference(),
             int(sizes.sum()),
             self.stages,
             self.cell_costs,
         )
+
+    def _map_pool(self) -> NDArray[np.uint16]:
+        """Move all maps into one array; each is forgotten as soon as it is there."""
+        maps = self.planner.maps
+        pool = np.empty(int(self.map_starts[-1]), dtype=np.uint16)
+        for i, start in enumerate(self.map_starts[:-1].tolist()):
+            pool[start : start + len(maps[i])] = maps[i]
+            maps[i] = None
+        return pool
 
     def _leaf_offsets(self, offsets: Ints) -> Ints:
         """Return where the values of leaves start, among those of cells; 0 for row nodes."""
@@ -191,40 +203,16 @@ class _LayoutBuilder:
         source = np.concatenate(
             [np.repeat(np.arange(len(sizes)), np.diff(links.starts)), dense.children]
         )
-        order = np.argsort(source, kind="stable")
+        order, starts = grouped(source, len(sizes))
         none = np.full(len(blocks), -1, dtype=np.int64)
         return EdgeLists(
-            np.searchsorted(source[order], np.arange(len(sizes) + 1)),
+            starts,
             np.concatenate([links.nodes, first[blocks]])[order],
             np.concatenate([links.maps, buffer])[order],
             np.concatenate([links.slots, none])[order],
         )
 
 
-def _depth_first(
-    root: int,
-    children: Sequence[Sequence[int]],
-    is_row: NDArray[np.bool_],
-    together: Sequence[Sequence[int]],
-) -> Ints:
-    """Order row nodes depth first, each close to its first use; sums of a block stay together."""
-    block = {n: sums for sums in together for n in sums}
-    found: list[int] = []
-    done: set[int] = set()
-    seen = {root}
-    stack = [(root, iter(children[root]))]
-    while stack:
-        node, rest = stack[-1]
-        for child in rest:
-            if is_row[child] and child not in seen:
-                seen.add(child)
-                stack.append((child, iter(children[child])))
-                break
-        else:
-            for one in block.get(node, [node]):
-                if one not in done:
-                    done.add(one)
-                    seen.add(one)
-                    found.append(one)
-            stack.pop()
-    return np.array(found, dtype=np.int64)
+def _starts(counts: Ints) -> Ints:
+    """Return where consecutive parts of these lengths start, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(counts)])

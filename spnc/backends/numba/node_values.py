@@ -25,7 +25,7 @@ from spnc.backends.planning.leaf_list import LEAST_RATIO, LeafList
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, even_bounds
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Parameters
 
 ROWS_AT_ONCE = 16  # rows computed together; with flows, 256 bytes of working memory per node

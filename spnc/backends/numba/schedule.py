@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from spnc.backends.numba.node_order import levels
 from spnc.common.arrays import Ints
 
 NODE_OVERHEAD = 30  # the fixed cost of a node, in entries
@@ -35,7 +36,7 @@ def schedule(
     is_cell: NDArray[np.bool_],
     parents: Ints,
     children: Ints,
-    together: Sequence[Sequence[int]] = (),
+    together: Sequence[Ints] = (),
 ) -> Schedule:
     """Order the cells. Nodes are numbered children first; the edges are those between cells.
 
@@ -44,14 +45,14 @@ def schedule(
     count = len(sizes)
     fan = np.bincount(parents, minlength=count)
     cost = sizes * (1 + fan) + NODE_OVERHEAD
-    level = _levels(count, parents, children)
+    level = levels(count, parents, children)
     rank = np.arange(count)
     for group in together:
-        rank[list(group)] = group[0]
-    joined = [(group[0], n) for group in together for n in group[1:]]
-    if joined:  # the same task, too
-        parents = np.concatenate([parents, [a for a, _ in joined]])
-        children = np.concatenate([children, [b for _, b in joined]])
+        rank[group] = group[0]
+    if together:  # the same task, too
+        firsts = [np.full(len(group) - 1, group[0]) for group in together]
+        parents = np.concatenate([parents, *firsts])
+        children = np.concatenate([children, *(group[1:] for group in together)])
     top = int(level[is_cell].max(initial=0))
     stages: list[Ints] = []
     nodes: list[Ints] = []
@@ -107,12 +108,3 @@ def _components(chosen: NDArray[np.bool_], parents: Ints, children: Ints) -> Int
     pairs = (np.ones(int(inside.sum()), dtype=np.int8), (parents[inside], children[inside]))
     graph = coo_array(pairs, shape=(len(chosen), len(chosen)))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
-
-
-def _levels(count: int, parents: Ints, children: Ints) -> Ints:
-    """Return the longest path down from every node; edges are sorted by parent, children first."""
-    level = [0] * count
-    for parent, child in zip(parents.tolist(), children.tolist(), strict=True):
-        if level[child] >= level[parent]:
-            level[parent] = level[child] + 1
-    return np.array(level, dtype=np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -34,18 +33,12 @@ class EdgeLists(NamedTuple):
 
 def edges_of(planner: Planner) -> Edges:
     """Return all edges of a planned program."""
-    fan = np.array([len(c) for c in planner.children], dtype=np.int64)
-    children = flat(planner.children)
-    place = np.arange(len(children)) - np.repeat(np.cumsum(fan) - fan, fan)
-    first = np.repeat(np.array(planner.first_slots, dtype=np.int64), fan)
+    fan = np.diff(planner.starts)
+    place = np.arange(len(planner.children)) - np.repeat(planner.starts[:-1], fan)
+    first = np.repeat(planner.first_slots, fan)
     return Edges(
         np.repeat(np.arange(len(fan)), fan),
-        children,
-        flat(planner.child_maps),
+        planner.children,
+        planner.child_maps,
         np.where(first >= 0, first + place, -1),
     )
-
-
-def flat(lists: list[list[int]]) -> Ints:
-    """Concatenate lists of numbers into one array."""
-    return np.fromiter(chain.from_iterable(lists), dtype=np.int64)

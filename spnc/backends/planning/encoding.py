@@ -20,7 +20,7 @@ from spnc.backends.planning.program_index import ProgramIndex
 from spnc.backends.planning.projections import MAX_PROJECTIONS
 from spnc.backends.planning.reference_distribution import Histogram, state_probabilities
 from spnc.common.arrays import Floats, Ints
-from spnc.data.dataset import Block, Table
+from spnc.data.table import Block, Table
 
 Codes = NDArray[np.unsignedinteger]  # codes[column, row]
 

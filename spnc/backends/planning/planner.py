@@ -14,6 +14,7 @@ import numpy as np
 from spnc.backends.planning.encoding import MIN_REDUCTION, EncodedTable
 from spnc.backends.planning.kinds import LEAF, PRODUCT, SUM
 from spnc.backends.planning.projections import MAX_PROJECTIONS, first_rows, pack, project
+from spnc.backends.planning.shapes import ShapeList, Shapes, expand
 from spnc.common.arrays import Ints
 
 ROWS = 0  # the domain of whole rows
@@ -21,6 +22,9 @@ ROWS = 0  # the domain of whole rows
 GROUP_LIMIT = 256  # projections of a group of factors, at most: they stay in the first-level cache
 SMALL_DOMAIN = 16  # projections; products over a domain this small are not grouped any further
 SCRATCH_ENTRIES = 4_000_000  # size of the table that numbers projections, at most
+# Entries of the maps of groups, two bytes each, after which no more groups are made. Circuits of
+# ten million edges whose products have no shapes in common would take several times as many.
+GROUPED_ENTRIES = 1 << 30
 
 
 class Domain:
@@ -33,7 +37,12 @@ class Domain:
 
 
 class Planner:
-    """Rewrites a program over a table. New nodes are numbered as they are made, children first."""
+    """Rewrites a program over a table, as flat arrays. Nodes are numbered children first.
+
+    Node n has a kind, a domain and, if it is a sum, a first weight slot (else -1). Its children are
+    children[starts[n]:starts[n+1]]; the numbers of the maps through which they are read, or -1
+    where none is needed, are in the same places of `child_maps`.
+    """
 
     def __init__(self, encoded: EncodedTable) -> None:
         self.encoded, self.index, self.codes = encoded, encoded.index, encoded.codes
@@ -49,16 +58,14 @@ class Planner:
         self.maps: list[Any] = []  # map number -> entries; filled in at the end where shared
         self._wanted: dict[tuple[int, int], int] = {}  # (domain, domain) -> map number
         self._groups: dict[tuple[int, bytes], tuple[int, int]] = {}
-        self._packings: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+        self._grouped_entries = 0
         self._scope_domains = self._find_scope_domains()
 
-        self.kinds: list[int] = []
-        self.node_domains: list[int] = []
-        self.children: list[list[int]] = []
-        self.child_maps: list[list[int]] = []  # -1: no map is needed
-        self.first_slots: list[int] = []  # below sums; else -1
+        self._shapes = ShapeList()
         self.root = self._rewrite()
         self._fill_maps()
+        self._wanted.clear()
+        self._groups.clear()
 
     # -- domains -------------------------------------------------------------------------------
 
@@ -115,6 +122,8 @@ class Planner:
             found = self._groups[key] = (len(self.domains), len(self.maps))
             self.domains.append(Domain(columns, first_rows(ids, count, rows), count))
             self.maps.append(ids)
+            # The map into the group, and those from it into its factors: at most one per column.
+            self._grouped_entries += len(ids) + count * len(columns)
         return found
 
     def _map(self, source: int, target: int) -> int:
@@ -151,63 +160,93 @@ class Planner:
 
     def _rewrite(self) -> int:
         """Make all nodes, and return the root, which is a row node."""
-        index, scopes = self.index, self.index.scope_of
-        number = np.empty(index.program.nodes, dtype=np.int64)
-        for leaf, column in enumerate(index.leaf_columns.tolist()):
-            domain = ROWS if self.wide[column] else 1 + column
-            number[leaf] = self._add(LEAF, domain, [], [])
-        for n, is_sum, children, slot in index.inner():
-            domain = self._scope_domains[scopes[n]]
-            own = number[children].tolist()
-            if is_sum:
-                number[n] = self._add(SUM, domain, own, [-1] * len(own), slot)
-            else:
-                factors = [(c, scopes[old]) for c, old in zip(own, children.tolist(), strict=True)]
-                number[n] = self._product(domain, factors)
+        index = self.index
+        inner_kinds, inner_starts, _, inner_slots = index.inner_nodes
+        shapes = self._shapes_of_products()
+        shape_of, leaves = index.scopes.shapes, len(index.leaf_columns)
+        is_sum = inner_kinds == SUM
+        # The shape of a sum is -1, which finds what was appended.
+        made = np.append(np.diff(shapes.nodes), 1)[shape_of]
+        edges = np.append(np.diff(shapes.edges[shapes.nodes]), 0)[shape_of]
+        edges[is_sum] = np.diff(inner_starts)[is_sum]
+        last = np.cumsum(made) + leaves - 1
+        firsts = last - made + 1
+        number = np.concatenate([np.arange(leaves), last])
         root = int(number[index.program.root])
+        count, edge_count = leaves + int(made.sum()), int(edges.sum())
+
+        self.kinds = np.full(count, LEAF, dtype=np.uint8)
+        self.node_domains = np.empty(count, dtype=np.int64)
+        scope_domains = np.array(self._scope_domains, dtype=np.int64)
+        self.node_domains[number] = scope_domains[index.scopes.of]
+        self.starts = np.zeros(count + 1, dtype=np.int64)
+        self.children = np.empty(edge_count, dtype=np.int64)
+        self.child_maps = np.full(edge_count, -1, dtype=np.int64)
+        expand(
+            index.inner_nodes, shape_of, firsts, shapes, number,
+            self.kinds, self.node_domains, self.starts, self.children, self.child_maps,
+        )  # fmt: skip
+        self.first_slots = np.full(count, -1, dtype=np.int64)
+        self.first_slots[last[is_sum]] = inner_slots[inner_starts[:-1][is_sum]]
         if self.node_domains[root] != ROWS:
-            root = self._add(PRODUCT, ROWS, [root], [self._map(ROWS, self.node_domains[root])])
+            root = self._add_row_product(root)
         return root
 
-    def _add(
-        self, kind: int, domain: int, children: list[int], maps: list[int], slot: int = -1
-    ) -> int:
-        self.kinds.append(kind)
-        self.node_domains.append(domain)
-        self.children.append(children)
-        self.child_maps.append(maps)
-        self.first_slots.append(slot)
-        return len(self.kinds) - 1
+    def _shapes_of_products(self) -> Shapes:
+        """Return how the products of each shape are rewritten."""
+        index = self.index
+        _, starts, children, _ = index.inner_nodes
+        leaves, scopes = len(index.leaf_columns), index.scopes.of
+        for model in index.scopes.models.tolist():
+            domain = self._scope_domains[scopes[leaves + model]]
+            factors = scopes[children[starts[model] : starts[model + 1]]].tolist()
+            self._product(domain, list(enumerate(factors)))
+            self._shapes.close()
+        return self._shapes.flat()
 
     def _product(self, domain: int, factors: list[tuple[int, int]]) -> int:
-        """Add a product over factors (node, scope), packed into groups where that saves work."""
+        """Add a product over factors (position, scope), packed into groups if that saves work."""
         children: list[int] = []
         maps: list[int] = []
         for part in self._packed(domain, factors):
             if len(part) == 1:
-                ((node, _),) = part
-                own = self.node_domains[node]
-                children.append(node)
+                ((position, scope),) = part
+                own = self._scope_domains[scope]
+                children.append(position)
                 maps.append(-1 if own == ROWS else self._map(domain, own))
             else:
                 columns = self.index.union_columns([scope for _, scope in part])
                 group, into = self._group(domain, columns)
-                children.append(self._product(group, part))
+                children.append(-1 - self._product(group, part))
                 maps.append(into)
-        return self._add(PRODUCT, domain, children, maps)
+        return self._shapes.add(domain, children, maps)
+
+    def _add_row_product(self, node: int) -> int:
+        """Add a row node over a node with a domain of its own, and return it."""
+        into = self._map(ROWS, int(self.node_domains[node]))
+        self.kinds = np.append(self.kinds, np.uint8(PRODUCT))
+        self.node_domains = np.append(self.node_domains, ROWS)
+        self.children = np.append(self.children, node)
+        self.child_maps = np.append(self.child_maps, into)
+        self.starts = np.append(self.starts, len(self.children))
+        self.first_slots = np.append(self.first_slots, -1)
+        return len(self.kinds) - 1
 
     def _packed(self, domain: int, factors: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
         size = self.domains[domain].size
         alone = [[f] for f in factors]
-        if size <= SMALL_DOMAIN or len(factors) < 3:
+        full = self._grouped_entries >= GROUPED_ENTRIES
+        if size <= SMALL_DOMAIN or len(factors) < 3 or full:
             return alone
         limit = min(GROUP_LIMIT, size // MIN_REDUCTION)
-        fits = [self.domains[self.node_domains[node]].size <= limit for node, _ in factors]
+        fits = [self.domains[self._scope_domains[scope]].size <= limit for _, scope in factors]
         # Scopes are numbered by size and then by columns: neighbours are packed together.
         small = sorted((f for f, fit in zip(factors, fits, strict=True) if fit), key=lambda f: f[1])
         if len(small) < 2:
             return alone
-        groups = self._packing(domain, tuple(scope for _, scope in small), limit)
+        starts, columns = self.index.scopes_columns([scope for _, scope in small])
+        rows = self.domains[domain].rows
+        groups = pack(self.codes, self.states, starts, columns, rows, limit).tolist()
         parts = [[f] for f, fit in zip(factors, fits, strict=True) if not fit]
         last = -1
         for factor, group in zip(small, groups, strict=True):
@@ -216,13 +255,3 @@ class Planner:
                 last = group
             parts[-1].append(factor)
         return parts
-
-    def _packing(self, domain: int, scopes: tuple[int, ...], limit: int) -> list[int]:
-        """Return the group of each scope; cached, since similar components ask for the same."""
-        found = self._packings.get((domain, scopes))
-        if found is None:
-            starts, columns = self.index.scopes_columns(scopes)
-            rows = self.domains[domain].rows
-            found = pack(self.codes, self.states, starts, columns, rows, limit).tolist()
-            self._packings[domain, scopes] = found
-        return found

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spnc.backends.planning.kinds import PRODUCT, SUM
+from spnc.backends.planning.scope_numbers import ScopeNumbers, scope_numbers
 from spnc.common.arrays import Floats, Ints
-from spnc.common.column_sets import ColumnSet, members
+from spnc.common.column_sets import members
 from spnc.leaves import Distribution
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.program.program import Parameters, Program
@@ -47,7 +48,6 @@ class ProgramIndex:
         self.states = np.array([c.states for c in program.columns], dtype=np.int64)
         self.leaf_columns: Ints = np.concatenate([t.variables for t in program.leaves])
         self._columns: dict[int, Ints] = {}
-        self._joined: dict[tuple[int, ...], tuple[Ints, Ints]] = {}
 
     @cached_property
     def leaf_groups(self) -> tuple[LeafGroup, ...]:
@@ -78,28 +78,20 @@ class ProgramIndex:
     # -- scopes, computed at first use ---------------------------------------------------------
 
     @cached_property
-    def _scopes(self) -> tuple[list[ColumnSet], list[int]]:
-        """The distinct scopes as column sets, smallest first, and the scope of every node."""
-        bits = self.program.scopes()
-        distinct = sorted(set(bits), key=lambda s: (s.bit_count(), s))
-        number = {s: i for i, s in enumerate(distinct)}
-        return distinct, [number[s] for s in bits]
+    def scopes(self) -> ScopeNumbers:
+        """The distinct scopes, smallest first, the scope of every node, and shapes of products."""
+        return scope_numbers(self.program)
 
     @property
     def scope_count(self) -> int:
         """The number of distinct scopes."""
-        return len(self._scopes[0])
-
-    @property
-    def scope_of(self) -> list[int]:
-        """The scope number of every node."""
-        return self._scopes[1]
+        return len(self.scopes.distinct)
 
     @cached_property
     def scope_part(self) -> list[int]:
         """By scope: the largest scope of a child of a product over it; -1 if there is none."""
         part = np.full(self.scope_count, -1, dtype=np.int64)
-        scope_of = np.array(self.scope_of, dtype=np.int64)
+        scope_of = self.scopes.of
         for segment in self.program.segments:
             if not segment.is_sum:
                 largest = np.maximum.reduceat(scope_of[segment.children], segment.starts[:-1])
@@ -113,25 +105,22 @@ class ProgramIndex:
         """Return the columns of a scope, ascending."""
         found = self._columns.get(scope)
         if found is None:
-            own = members(self._scopes[0][scope])
+            own = members(self.scopes.distinct[scope])
             found = self._columns[scope] = np.array(own, dtype=np.int64)
         return found
 
     def node_columns(self, nodes: Ints) -> list[Ints]:
         """Return the columns of some nodes, ascending."""
-        return [self.scope_columns(self.scope_of[n]) for n in nodes.tolist()]
+        return [self.scope_columns(scope) for scope in self.scopes.of[nodes].tolist()]
 
     def union_columns(self, scopes: Sequence[int]) -> Ints:
         """Return the columns of disjoint scopes together, ascending."""
         return np.sort(np.concatenate([self.scope_columns(s) for s in scopes]))
 
-    def scopes_columns(self, scopes: tuple[int, ...]) -> tuple[Ints, Ints]:
+    def scopes_columns(self, scopes: Sequence[int]) -> tuple[Ints, Ints]:
         """Return where the columns of each of several scopes start, and all their columns."""
-        found = self._joined.get(scopes)
-        if found is None:
-            own = [self.scope_columns(s) for s in scopes]
-            found = self._joined[scopes] = (np.cumsum([0, *map(len, own)]), np.concatenate(own))
-        return found
+        own = [self.scope_columns(s) for s in scopes]
+        return np.cumsum([0, *map(len, own)]), np.concatenate(own)
 
     @cached_property
     def inner_nodes(self) -> tuple[Any, ...]:
@@ -147,11 +136,3 @@ class ProgramIndex:
             np.concatenate([none, *(s.children for s in segments)]),
             np.concatenate([none, *slots]),
         )
-
-    def inner(self) -> Iterator[tuple[int, bool, Ints, int]]:
-        """Yield every inner node, children first: number, is it a sum, children, first slot."""
-        for segment in self.program.segments:
-            starts = segment.starts.tolist()
-            for i, n in enumerate(range(segment.first, segment.last)):
-                start, stop = starts[i], starts[i + 1]
-                yield n, segment.is_sum, segment.children[start:stop], segment.first_slot + start

@@ -1,7 +1,9 @@
 """Projections: numbers rows so that those which are equal on some columns get the same number.
 
-The numbering is exact, without hashing: column by column, pairs of the number so far and the
-column's code are renumbered in the order of first appearance. Codes are `codes[column, row]`.
+The numbering is exact, without hashing. As many columns as have few combinations of codes are taken
+together, and combinations are numbered in the order of first appearance. From there on, column by
+column, pairs of the number so far and the column's code are renumbered in that order. So it does
+not matter for the numbers how many columns are taken together. Codes are `codes[column, row]`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import numpy as np
 from spnc.backends.planning.compiling import kernel
 
 MAX_PROJECTIONS = 65_535  # they are numbered by 16 bits
+DENSE_KEYS = 1 << 16  # combinations whose numbers fit into the second-level cache
+BLOCK_ROWS = 4096  # whose keys fit into the first-level cache
 
 
 @kernel
@@ -39,16 +43,55 @@ def _refine(codes, column, states, rows, ids, limit, seen, out, marks):
 
 
 @kernel
+def _number_dense(codes, states, columns, rows, size, limit, ids):
+    """Number `rows` into `ids` as `project` does, by a table of all `size` combinations of codes.
+
+    Blocks of rows are taken through all columns, so that keys stay in the cache.
+    """
+    numbers = np.full(size, -1, dtype=np.int32)
+    keys = np.empty(BLOCK_ROWS, dtype=np.uint32)
+    in_order = len(rows) == codes.shape[1]  # all rows, so that no look-up is needed
+    found = 0
+    for start in range(0, len(rows), BLOCK_ROWS):
+        count = min(BLOCK_ROWS, len(rows) - start)
+        keys[:count] = 0
+        for c in columns:
+            own = codes[c]
+            radix = np.uint32(states[c])
+            if in_order:
+                for i in range(count):
+                    keys[i] = keys[i] * radix + np.uint32(own[start + i])
+            else:
+                for i in range(count):
+                    keys[i] = keys[i] * radix + np.uint32(own[rows[start + i]])
+        for i in range(count):
+            number = numbers[keys[i]]
+            if number < 0:
+                if found == limit:
+                    return -1
+                number = found
+                numbers[keys[i]] = found
+                found += 1
+            ids[start + i] = number
+    return found
+
+
+@kernel
 def project(codes, states, columns, rows, limit, ids):
     """Number `rows` by their codes on `columns` into `ids`; return the count, -1 above `limit`."""
+    size, first = 1, 0
+    while first < len(columns) and size * states[columns[first]] <= DENSE_KEYS:
+        size *= states[columns[first]]
+        first += 1
+    count = _number_dense(codes, states, columns[:first], rows, size, limit, ids)
+    if count < 0 or first == len(columns):
+        return count
     widest = 1
-    for c in columns:
+    for c in columns[first:]:
         widest = max(widest, states[c])
     seen = np.full(limit * widest, -1, dtype=np.int32)
     marks = np.empty(limit, dtype=np.int64)
-    ids[:] = 0
-    count = 1
-    for c in columns:
+    for c in columns[first:]:
         count = _refine(codes, c, states[c], rows, ids, limit, seen, ids, marks)
         if count < 0:
             return -1

@@ -7,7 +7,15 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from spnc.cli.arguments import add_json, add_plugins, add_quiet, add_settings, command, settings_of
+from spnc.cli.arguments import (
+    add_jobs,
+    add_json,
+    add_plugins,
+    add_quiet,
+    add_settings,
+    command,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from spnc.graph.nodes import Graph
@@ -32,6 +40,7 @@ def add(subparsers: Any) -> None:
         metavar="STAGE",
         help="print the circuit after this stage: forest, or the name of a pass",
     )
+    add_jobs(parser)
     add_settings(parser)
     add_plugins(parser)
     add_json(parser)
@@ -43,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc import passes
     from spnc.api import read_thing
     from spnc.cli.output import complain, say, table
+    from spnc.cluster import workers_for
     from spnc.common.progress_display import observing
     from spnc.common.wording import duration
     from spnc.compilation import circuit_model, compile_recipe
@@ -71,7 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     seconds: Mapping[str, float] = {}
     if isinstance(thing, Recipe):
         with observing(arguments.quiet) as observer:
-            compiled = compile_recipe(thing, sink, observer, dump)
+            workers = workers_for(arguments.jobs)
+            compiled = compile_recipe(thing, sink, observer, dump, workers=workers)
         model, seconds = compiled.model(), compiled.seconds
     elif isinstance(thing, Model):
         model = thing

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spnc.cli.arguments import add_json, add_plugins, add_quiet, add_settings, command, settings_of
 
 if TYPE_CHECKING:
-    from spnc.data.dataset import Table
+    from spnc.data.table import Table
     from spnc.program.program import Program
 
 _COLUMNS = 20  # shown; --json has all
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         with observing(arguments.quiet) as observer:
             compiled = compile_recipe(thing, sink, observer)
         name, program = thing.model, compiled.program
-        rows = compiled.dataset.distinct["train"]
+        rows = compiled.dataset.distinct_in_memory["train"]
     elif isinstance(thing, Model):
         name, program = thing.name, thing.program
     else:

@@ -7,7 +7,15 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from spnc.cli.arguments import add_json, add_plugins, add_quiet, add_settings, command, settings_of
+from spnc.cli.arguments import (
+    add_jobs,
+    add_json,
+    add_plugins,
+    add_quiet,
+    add_settings,
+    command,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from spnc.pipeline import Trained
@@ -59,6 +67,13 @@ def add(subparsers: Any) -> None:
         action="store_true",
         help="continue the run in --out to the same bits; if it is finished, show it",
     )
+    add_jobs(parser)
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="compute on a Dask cluster: its scheduler, tcp://HOST:PORT, or local:N for N worker "
+        "processes on this machine (sets `cluster.address` of the spec)",
+    )
     add_settings(parser)
     add_plugins(parser)
     add_json(parser)
@@ -75,11 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
     from spnc.search.auto.start import DEFAULT_BUDGET
 
     settings = settings_of(arguments)
+    if arguments.cluster is not None:
+        settings = [*settings, f"cluster.address={arguments.cluster}"]
     folder: dict[str, Any] = {
         "out": True if arguments.out is None else arguments.out,
         "resume": arguments.resume,
         "overwrite": arguments.overwrite,
         "log": arguments.log,
+        "n_jobs": arguments.jobs,
         "began": began,
     }
     if arguments.auto is not None and arguments.allow_plugins:

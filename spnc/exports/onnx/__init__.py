@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 
+from spnc.data.column_types import plain_type
 from spnc.data.columns import Column
 from spnc.diagnostics import Sink, listed
 from spnc.exports.onnx.circuit import node_values
 from spnc.exports.onnx.densities import DENSITIES, base_of
 from spnc.exports.onnx.expressions import Expressions, Tensor
-from spnc.graph.column_types import plain_type
 from spnc.graph.nodes import Graph
 from spnc.program.lower import lower
 from spnc.program.program import Program

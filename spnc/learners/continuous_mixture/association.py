@@ -14,23 +14,31 @@ information; for two binary columns it is their squared correlation.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from spnc.common.arrays import Floats
+from spnc.common.arrays import Floats, Ints
+from spnc.data.pairs import PairCounts
 from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
 from spnc.learners.continuous_mixture.mixture_fit import CodedRows, TreeMixture
 
 ROWS_AT_ONCE = 1024  # bounds memory
+COLUMNS_AT_ONCE = 512  # bounds memory
 
 
-def association(tree: LogLinearTree, mixture: TreeMixture, rows: CodedRows) -> Floats:
-    """Return φ² of every two columns given the point, with zeros on the diagonal."""
+def association(
+    tree: LogLinearTree, mixture: TreeMixture, rows: CodedRows, pairs: PairCounts
+) -> Floats:
+    """Return φ² of every two columns given the point, with zeros on the diagonal.
+
+    `pairs` are the counts of the pairs of columns in the same rows.
+    """
     logits = mixture.logits()
     theta = tree.from_logits @ logits - tree.from_normalisers @ tree.normalised(logits)[1]
     theta[0] += np.log(mixture.weights()).astype(np.float32)
     expected = marginals(tree, tree.tables(logits))  # [point, state of a column]
-    offsets = np.concatenate([[0], np.cumsum(tree.states)])
-    both = np.zeros((offsets[-1], offsets[-1]))
+    offsets = pairs.offsets
     seen = np.zeros((offsets[-1], len(expected)))
     share = np.zeros(len(expected))
     for begin in range(0, len(rows.codes), ROWS_AT_ONCE):
@@ -41,21 +49,37 @@ def association(tree: LogLinearTree, mixture: TreeMixture, rows: CodedRows) -> F
         points *= (weights / points.sum(axis=1))[:, None]
         present = np.zeros((len(codes), offsets[-1]))
         np.put_along_axis(present, codes + offsets[:-1], 1.0, axis=1)
-        both += present.T @ (present * weights[:, None])
         seen += present.T @ points
         share += points.sum(axis=0)
-    crossed = seen @ expected
-    covariance = both - crossed - crossed.T + (expected.T * share) @ expected
-    covariance /= share.sum()
-    variance = np.maximum(covariance.diagonal(), 1e-12)
-    squared = covariance**2 / np.outer(variance, variance)
-    never = both.diagonal() == 0.0  # states that no row has give no evidence
-    squared[never, :] = squared[:, never] = 0.0
-    found: Floats = np.add.reduceat(np.add.reduceat(squared, offsets[:-1], 0), offsets[:-1], 1)
+
+    def covariance(states: slice) -> Floats:
+        """Return the covariance of these states with all."""
+        crossed, turned = seen[states] @ expected, (seen @ expected[:, states]).T
+        own = pairs.counts[states] - crossed - turned
+        found: Floats = (own + (expected[:, states].T * share) @ expected) / share.sum()
+        return found
+
+    variance = np.empty(offsets[-1])
+    for _, states in _parts(offsets):
+        variance[states] = np.maximum(covariance(states)[:, states].diagonal(), 1e-12)
+    never = pairs.counts.diagonal() == 0.0  # states that no row has give no evidence
+    found = np.empty((len(tree.states), len(tree.states)))
+    for columns, states in _parts(offsets):
+        squared = covariance(states) ** 2 / np.outer(variance[states], variance)
+        squared[never[states], :] = squared[:, never] = 0.0
+        below = np.add.reduceat(squared, offsets[:-1][columns] - states.start, 0)
+        found[columns] = np.add.reduceat(below, offsets[:-1], 1)
     spared = 1.0 - 1.0 / tree.states
     found *= np.outer(spared, spared)
     np.fill_diagonal(found, 0.0)
     return found
+
+
+def _parts(offsets: Ints) -> Iterator[tuple[slice, slice]]:
+    """Yield a part of the columns at a time, and their states."""
+    for first in range(0, len(offsets) - 1, COLUMNS_AT_ONCE):
+        last = min(first + COLUMNS_AT_ONCE, len(offsets) - 1)
+        yield slice(first, last), slice(int(offsets[first]), int(offsets[last]))
 
 
 def marginals(tree: LogLinearTree, tables: list[Floats]) -> Floats:

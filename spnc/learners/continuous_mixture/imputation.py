@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
 
 ROWS_AT_ONCE = 4096  # bounds memory

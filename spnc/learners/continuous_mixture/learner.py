@@ -111,7 +111,8 @@ class ContinuousMixture(Options):
         pairs = pair_counts(task.columns, task.table)
         affinity = mutual_information(pairs, task.smoothing.leaves)
         tree, plain = _tree(task, affinity, pairs)
-        rows = CodedRows.of(imputed(task.table, tree, plain, task.rng))
+        complete = imputed(task.table, tree, plain, task.rng)
+        rows = CodedRows.of(complete)
         valid = None
         if task.valid is not None:
             valid = CodedRows.of(imputed(task.valid, tree, plain, task.rng))
@@ -122,7 +123,8 @@ class ContinuousMixture(Options):
         if first and (kept is None or kept.about["number"] == 0):
             settings = self.settings(steps=first, settling=0)
             tree, mixture = fits.run(0, settings, affinity, 0, kept)
-            affinity, kept = association(tree, mixture, rows), None
+            known = pairs if complete is task.table else pair_counts(task.columns, complete)
+            affinity, kept = association(tree, mixture, rows, known), None
         settings = self.settings(steps=self.steps, settling=self.settling)
         if kept is None:
             affinity = perturbed(affinity, self.noise, task.rng)

@@ -33,7 +33,7 @@ from spnc.common.savepoints import (
 )
 from spnc.common.threads import ThreadTeam, thread_count
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.learners.continuous_mixture.decoder import Adam, Decoder
 from spnc.learners.continuous_mixture.log_linear_tree import Floats32, LogLinearTree
 from spnc.learners.continuous_mixture.objective import Objective, StateCodes, quiet

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.learners import LearningTask
 from spnc.learners.decision_tree.regions import Region, restricted_model
 from spnc.learners.decision_tree.tree_growth import cuts_between, standardised

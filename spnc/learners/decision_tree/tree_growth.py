@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.learners.decision_tree.regions import Region, interval, some_states
 from spnc.learners.support.random_start import drawn_rows
 

@@ -18,7 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.learners import LearningTask
 from spnc.learners.kernel_density.column_kernels import ColumnKernel, kernel_of
 from spnc.learners.support.leaf_choice import LeafModel

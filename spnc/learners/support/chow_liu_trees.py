@@ -15,7 +15,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.binning import binned
-from spnc.data.pairs import PairCounts, mutual_information, pair_counts
+from spnc.data.pairs import PairCounter, PairCounts, mutual_information
 from spnc.graph.nodes import Leaf
 from spnc.learners import LearningTask
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
@@ -25,10 +25,10 @@ from spnc.learners.support.trees import maximum_spanning_tree, perturbed
 from spnc.leaves.leaf_columns import LeafColumns
 
 
-def slice_counts(task: LearningTask, part: DataSlice) -> PairCounts:
-    """Count the pairs of a slice's columns over its rows; numbers are counted by ranges."""
+def slice_counter(task: LearningTask, part: DataSlice) -> PairCounter:
+    """Return what counts the pairs of a slice's columns; numbers are counted by ranges."""
     columns = [task.columns[c] for c in part.columns.tolist()]
-    return pair_counts(*binned(columns, task.table.cut(part.rows, part.columns)))
+    return PairCounter(*binned(columns, task.table.cut(part.rows, part.columns)))
 
 
 def add_slice_model(
@@ -58,7 +58,7 @@ def add_chow_liu_tree(
     if len(part.columns) == 1:
         builder.add_leaves(point, part)
         return
-    pairs = pairs if pairs is not None else slice_counts(task, part)
+    pairs = pairs if pairs is not None else slice_counter(task, part).pairs
     information = mutual_information(pairs, task.smoothing.leaves)
     # The column with the most information about all others: a tree rooted there is less deep.
     root = int(np.argmax(information.sum(axis=1)))

@@ -13,7 +13,7 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.data.binning import binned
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.learners.support.leaf_fit import Indices
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _FIRST_BATCH = 8  # rows; small, since new clusters open early and need up-to-date parameters
 _BATCHES = 8  # in a pass, at least, so that most rows stay while some are moved
 _PSEUDO_ROWS = 0.1  # for each state of each column of a cluster
+_ROWS_AT_ONCE = 1024  # bounds memory
 _EMPTY = 1e-9  # a cluster of less weight is empty: subtracting fractional weights leaves a rest
 
 
@@ -122,7 +123,7 @@ class HardEm:
             order, before = rng.permutation(count), labels.copy()
             for batch in _batches(order, growing=number == 0):
                 cells = mixture.cells(batch)
-                own = cells * mixture.weights[batch, None]
+                own = mixture.weighted(cells, batch)
                 if number:
                     _move(sums, sizes, labels[batch], own, mixture.weights[batch], -1.0)
                 labels[batch] = self._assign(mixture, cells, own, sums, sizes)
@@ -168,8 +169,16 @@ class _Mixture:
         self._starts = np.cumsum(sizes) - sizes
         states = np.arange(len(self._owners)) - self._starts[self._owners]
         self._sizes = sizes
-        self._indicators = values[:, self._owners] == states
+        self._indicators = np.empty((len(values), len(states)), dtype=np.bool_)
+        for begin in range(0, len(values), _ROWS_AT_ONCE):
+            part = slice(begin, begin + _ROWS_AT_ONCE)
+            np.equal(values[part][:, self._owners], states, out=self._indicators[part])
         self.weights = weights
+        self._weigh = bool((weights != 1.0).any())
+        # Kept from batch to batch: with many columns, new memory would take most of the time.
+        size = (_largest_batch(len(values)), len(states))
+        self._cells = np.empty(size)
+        self._weighted = np.empty(size if self._weigh else 0)
         self.penalty = penalty
         self.states = len(states)
         # The log-likelihood of a row's cell in a cluster of that row alone, less the penalty.
@@ -177,8 +186,17 @@ class _Mixture:
         self._alone: Floats = certain[self._owners]
 
     def cells(self, rows: Indices) -> Floats:
-        """Return the indicators of some rows, `[row, state]`."""
-        found: Floats = self._indicators[rows].astype(np.float64)
+        """Return the indicators of a batch of rows, `[row, state]`, until the next call."""
+        found: Floats = self._cells[: len(rows)]
+        np.copyto(found, self._indicators[rows])
+        return found
+
+    def weighted(self, cells: Floats, rows: Indices) -> Floats:
+        """Return the indicators `cells` of a batch times its weights, until the next call."""
+        if not self._weigh:
+            return cells
+        found: Floats = self._weighted[: len(rows)]
+        np.multiply(cells, self.weights[rows, None], out=found)
         return found
 
     def alone(self, cells: Floats) -> Floats:
@@ -201,12 +219,17 @@ class _Mixture:
 
 def _batches(order: Indices, *, growing: bool) -> Iterator[Indices]:
     """Yield all items in order, at most an eighth at once; with `growing`, few at first."""
-    largest = max(1, -(-len(order) // _BATCHES))
+    largest = _largest_batch(len(order))
     size, begin = (min(_FIRST_BATCH, largest) if growing else largest), 0
     while begin < len(order):
         yield order[begin : begin + size]
         begin += size
         size = min(2 * size, largest)
+
+
+def _largest_batch(rows: int) -> int:
+    """Return the size of most batches of this many rows."""
+    return max(1, -(-rows // _BATCHES))
 
 
 def _move(

@@ -8,11 +8,13 @@ forest at once. With thousands of small slices this saves nearly all of the time
 
 from __future__ import annotations
 
+from array import array
 from typing import NamedTuple
 
 import numpy as np
 
 from spnc.graph.nodes import Leaf, Node, Product, Sum
+from spnc.graph.recorded import edge_columns
 from spnc.learners import LearningTask
 from spnc.learners.support.leaf_choice import DEFAULT, LeafModel, LeafOptions
 from spnc.learners.support.leaf_fit import DataSlice, fit_leaves
@@ -39,7 +41,8 @@ class DeferredBuilder:
         self._task, self._leaf_options = task, leaves
         self._origin = task.builder.origin
         self._nodes: list[Node | None] = []  # None: a leaf, put in place in the end
-        self._edges: list[tuple[int, int, int | None]] = []
+        # Edges as arrays of machine integers; the slot of one without a weight is -1.
+        self._parents, self._children, self._slots = array("q"), array("q"), array("q")
         self._shares: list[float] = []  # rows behind each child of each sum
         self._starts = [0]  # where each sum's shares begin, and the end of the last
         self._slices: list[DataSlice] = []
@@ -69,7 +72,9 @@ class DeferredBuilder:
             self.attach(point, first)
             return
         number = self._add(point, Product(part.weight, self._origin))
-        self._edges += [(number, leaf, None) for leaf in range(first, first + count)]
+        self._parents.extend([number] * count)
+        self._children.extend(range(first, first + count))
+        self._slots.extend([-1] * count)
 
     def add_leaf(self, point: AttachPoint | None, leaf: Leaf) -> None:
         """Add a leaf that is fitted already."""
@@ -107,7 +112,9 @@ class DeferredBuilder:
         if point is None:
             self._root = number
         else:
-            self._edges.append((point.parent, number, point.slot))
+            self._parents.append(point.parent)
+            self._children.append(number)
+            self._slots.append(-1 if point.slot is None else point.slot)
 
     def build(self) -> int:
         """Fit all weights and leaves, and add the circuit to the forest. Return its root."""
@@ -115,7 +122,7 @@ class DeferredBuilder:
         counts = np.array(self._shares)
         uniform = np.repeat(1.0 / np.diff(starts), np.diff(starts))
         prior = task.smoothing
-        weights = smoothing.smoothed_segments(counts, starts, prior.weights, uniform).tolist()
+        weights = smoothing.smoothed_segments(counts, starts, prior.weights, uniform)
         fitted = (
             fit_leaves(task.columns, task.table, self._slices, prior, self._leaf_options)
             if self._slices
@@ -131,5 +138,12 @@ class DeferredBuilder:
         for place in [i for i, node in enumerate(self._nodes) if node is None]:
             variable, model, rows = self._models.get(place) or next(models)
             nodes.put(place, variable, model, rows)
-        edges = ((n, c, None if slot is None else weights[slot]) for n, c, slot in self._edges)
-        return task.builder.extend(nodes.nodes, [*edges, *nodes.edges]) + self._root
+        slots = np.array(self._slots, dtype=np.int64)
+        given = np.append(weights, np.nan)[slots]  # slot -1 finds what was appended
+        parents, children, more, _ = edge_columns(nodes.edges)
+        return self._root + task.builder.extend_by_arrays(
+            nodes.nodes,
+            np.concatenate([np.array(self._parents, dtype=np.int64), parents]),
+            np.concatenate([np.array(self._children, dtype=np.int64), children]),
+            np.concatenate([given, more]),
+        )

@@ -1,18 +1,22 @@
-"""Dependence between columns: the G-test of every pair, and groups of dependent columns."""
+"""Dependence between columns: the G-test of pairs, and groups of dependent columns."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spnc.common.arrays import Floats
-from spnc.data.pairs import PairCounts, mutual_information
+from spnc.common.arrays import Floats, Ints
+from spnc.data.crossing import Crossing, by_column, by_states
+from spnc.data.pairs import PairCounter, PairCounts
 from spnc.learners.support.leaf_fit import Indices
 
+_MANY = 1024  # columns from which pairs are tested in parts
+_TESTED_AT_ONCE = 128  # columns with all others: a product of matrices that is worth its overhead
 
-def g_test(
-    pairs: PairCounts, factor: float, numbers: NDArray[np.bool_] | None = None
-) -> NDArray[np.bool_]:
+Flags = NDArray[np.bool_]
+
+
+def g_test(pairs: PairCounts, factor: float, numbers: Flags | None = None) -> Flags:
     """Return whether each pair of columns is dependent, `[column, column]`.
 
     The statistic is G = 2 Σ n ln(n / expected n) over the rows that have both values; its degrees
@@ -26,21 +30,30 @@ def g_test(
     independent. Pairs with such a column are tested at the level that the factor has for two binary
     columns, with Williams' correction for small counts.
     """
-    starts = pairs.offsets[:-1]
-    totals = np.add.reduceat(np.add.reduceat(pairs.counts, starts, 0), starts, 1)
-    by_state = np.add.reduceat(pairs.counts, starts, 1)  # [state of one, other column]
-    occurring = np.add.reduceat((by_state > 0.0).astype(np.float64), starts, 0)
-    degrees = np.maximum(occurring - 1.0, 0.0)
-    degrees *= degrees.T
-    statistic = 2.0 * totals * mutual_information(pairs)
+    width = len(pairs.offsets) - 1
+    ranged = np.zeros(width, dtype=np.bool_) if numbers is None else numbers
+    found = np.empty((width, width), dtype=np.bool_)
+
+    def test(part: slice, crossing: Crossing) -> None:
+        found[part] = _dependent(crossing, factor, ranged[part, None] | ranged)
+
+    pairs.each_part(test)
+    np.fill_diagonal(found, False)
+    return found
+
+
+def _dependent(crossing: Crossing, factor: float, ranged: Flags) -> Flags:
+    """Return whether each pair of columns is dependent; `ranged` marks pairs with numbers."""
+    own = by_column((crossing.by_state > 0.0).astype(np.float64), crossing.offsets, 0)
+    other = by_column((crossing.by_other > 0.0).astype(np.float64), crossing.others, 1)
+    degrees = np.maximum(own - 1.0, 0.0) * np.maximum(other - 1.0, 0.0)
+    statistic = 2.0 * crossing.totals * crossing.probabilities(0.0).information()
     threshold = 2.0 * degrees * factor + 0.001
-    if numbers is not None and numbers.any():
-        ranged = numbers[:, None] | numbers[None, :]
-        inflation = _williams(by_state, totals, starts, degrees)
+    if ranged.any():
+        inflation = _williams(crossing, degrees)
         threshold = np.where(ranged, inflation * _quantile(degrees, factor), threshold)
-    dependent: NDArray[np.bool_] = (statistic >= threshold) & (degrees > 0.0)
-    np.fill_diagonal(dependent, False)
-    return dependent
+    found: Flags = (statistic >= threshold) & (degrees > 0.0)
+    return found
 
 
 def _quantile(degrees: Floats, factor: float) -> Floats:
@@ -51,16 +64,24 @@ def _quantile(degrees: Floats, factor: float) -> Floats:
     return found
 
 
-def _williams(by_state: Floats, totals: Floats, starts: Indices, degrees: Floats) -> Floats:
+def _williams(crossing: Crossing, degrees: Floats) -> Floats:
     """Return how much larger G is than chi-squared on average, for independent columns."""
-    every = np.repeat(totals, np.diff(np.append(starts, len(by_state))), axis=0)
-    inverse = np.divide(every, by_state, out=np.zeros_like(every), where=by_state > 0.0)
-    spread = np.maximum(np.add.reduceat(inverse, starts, 0) - 1.0, 0.0)
-    found: Floats = 1.0 + spread * spread.T / np.maximum(6.0 * totals * degrees, 1.0)
+    totals, offsets, others = crossing.totals, crossing.offsets, crossing.others
+    own = _inverse_shares(by_states(totals, offsets, 0), crossing.by_state)
+    other = _inverse_shares(by_states(totals, others, 1), crossing.by_other)
+    spread = np.maximum(by_column(own, offsets, 0) - 1.0, 0.0)
+    spread *= np.maximum(by_column(other, others, 1) - 1.0, 0.0)
+    found: Floats = 1.0 + spread / np.maximum(6.0 * totals * degrees, 1.0)
     return found
 
 
-def groups(dependent: NDArray[np.bool_]) -> list[Indices]:
+def _inverse_shares(totals: Floats, held: Floats) -> Floats:
+    """Return the total divided by what each state holds of it; zero for states that hold none."""
+    found: Floats = np.divide(totals, held, out=np.zeros_like(held), where=held > 0.0)
+    return found
+
+
+def groups(dependent: Flags) -> list[Indices]:
     """Return the connected components of the dependence graph, in order of their first columns."""
     left = np.ones(len(dependent), dtype=bool)
     found = []
@@ -73,4 +94,47 @@ def groups(dependent: NDArray[np.bool_]) -> list[Indices]:
             reached |= frontier
         left &= ~reached
         found.append(np.flatnonzero(reached))
+    return found
+
+
+def dependent_groups(counter: PairCounter, factor: float, numbers: Flags) -> list[Indices]:
+    """Return the groups of columns that are connected by dependent pairs.
+
+    Of many columns, only pairs are tested that are not known to be in the same group yet.
+    """
+    if counter.width < _MANY:
+        return groups(g_test(counter.pairs, factor, numbers))
+    group = np.arange(counter.width)
+    untested = np.ones(counter.width, dtype=np.bool_)  # against all that are untested
+    while untested.any():
+        some = _in_large_groups(np.flatnonzero(untested), group)[:_TESTED_AT_ONCE]
+        others = np.flatnonzero(untested)
+        if (group[some] == group[some[0]]).all():
+            others = others[group[others] != group[some[0]]]
+        untested[some] = False
+        if len(others):
+            crossing = counter.between(some, others)
+            dependent = _dependent(crossing, factor, numbers[some, None] | numbers[others])
+            group = _joined(group, some, others, dependent)
+    _, first = np.unique(group, return_index=True)
+    return [np.flatnonzero(group == own) for own in group[np.sort(first)].tolist()]
+
+
+def _in_large_groups(columns: Indices, group: Ints) -> Indices:
+    """Return the columns, those in the largest groups first."""
+    sizes = np.bincount(group)[group[columns]]
+    found: Indices = columns[np.lexsort((group[columns], -sizes))]
+    return found
+
+
+def _joined(group: Ints, some: Indices, others: Indices, dependent: Flags) -> Ints:
+    """Return every column's group after those of dependent columns have been joined."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    one, other = np.nonzero(dependent)
+    edges = np.ones(len(one), dtype=np.bool_), (group[some[one]], group[others[other]])
+    shape = (len(group), len(group))
+    _, labels = connected_components(coo_array(edges, shape=shape), directed=False)
+    found: Ints = labels[group]
     return found

@@ -19,7 +19,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.leaves import Distribution
 from spnc.leaves.finite import as_finite
 from spnc.leaves.numeric import as_numeric

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.learners.support.leaf_choice import LeafModel, LeafOptions, penalised, start_of
 from spnc.learners.support.point_masses import point_values, with_points
 from spnc.leaves import Distribution

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.learners.support.leaf_choice import LeafModel, LeafOptions
 from spnc.leaves import Distribution
 from spnc.leaves.atoms import find_atoms, point_at

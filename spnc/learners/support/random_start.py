@@ -16,7 +16,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.learners import LearningTask
 from spnc.learners.support.leaf_choice import DEFAULT, LeafModel, LeafOptions, penalised, start_of
 from spnc.learners.support.leaf_fit import Indices

@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 from spnc.common.arrays import Floats
 from spnc.data.binning import binned
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
+from spnc.data.table import Table
 
 _CACHE: WeakKeyDictionary[Table, dict[float, Floats]] = WeakKeyDictionary()
 
@@ -35,7 +35,10 @@ def perturbed(affinity: Floats, noise: float, rng: np.random.Generator) -> Float
     if noise == 0.0:
         return affinity
     numbers = np.triu(rng.uniform(-1.0, 1.0, affinity.shape), 1)
-    found: Floats = affinity * (1.0 + noise * (numbers + numbers.T))
+    found: Floats = numbers + numbers.T
+    found *= noise
+    found += 1.0
+    found *= affinity
     return found
 
 

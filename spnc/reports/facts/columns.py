@@ -13,7 +13,7 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.data.cells import cell_text
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.reports.facts.histograms import Histogram
 
 LEVEL = 0.05  # significance level of the test for differences, over all columns together

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spnc.common.observer import Observer, Stage
-from spnc.data.dataset import SPLITS, Dataset, Table
+from spnc.data.dataset import SPLITS, Dataset
 from spnc.data.images import Shape
+from spnc.data.table import Table
 from spnc.program.program import Program
 from spnc.queries.column_marginals import column_probabilities
 from spnc.queries.discretise import cuts_by_rows, discretised_columns
@@ -93,7 +94,8 @@ def _columns(
     for i, histogram in histograms.items():
         shares[i] = histogram.shares(shares[i])
     possible = _possible(run, dataset, observer)
-    found = columns_fit(model.columns, shares, dataset.splits, possible, histograms)
+    tables = {name: dataset.in_memory(name) for name in dataset.splits}
+    found = columns_fit(model.columns, shares, tables, possible, histograms)
     judged = [name for name in SPLITS if name in dataset.splits][-1]
     numeric = sorted(histograms, key=lambda i: -found.columns[i].observed[judged].divergence)
     curves = {i: density_curve(model, i, histograms[i]) for i in numeric[:CURVES]}
@@ -105,7 +107,8 @@ def _possible(run: Run, dataset: Dataset, observer: Observer) -> dict[str, Table
     """Return the possible rows of each split; leave out a split that is too large to search."""
     found = {}
     most = row_limit(run.model.program, MANY)
-    for name, table in dataset.splits.items():
+    for name in dataset.splits:
+        table = dataset.in_memory(name)
         score = run.metrics.splits.get(name)
         if score is None or not score.impossible_rows:
             found[name] = table

@@ -11,7 +11,7 @@ import numpy as np
 from spnc.common.arrays import Floats
 from spnc.data.cells import number_text, range_text
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.model import Model
 from spnc.queries.discretise import weighted_quantiles
 

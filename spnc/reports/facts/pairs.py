@@ -11,8 +11,8 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.common.observer import Progress
-from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
+from spnc.data.table import Table
 from spnc.model import Model
 from spnc.queries.discretise import BINS, Cuts, discretised_columns, discretised_table
 from spnc.queries.pairwise import pair_probabilities

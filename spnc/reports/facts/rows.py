@@ -10,9 +10,10 @@ import numpy as np
 from spnc.common.arrays import Floats, Ints
 from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
-from spnc.data.dataset import SPLITS, Dataset, Table
+from spnc.data.dataset import SPLITS, Dataset
 from spnc.data.load import split_rows
 from spnc.data.options import DataOptions
+from spnc.data.table import Table
 from spnc.model import Model
 from spnc.queries.cell_probabilities import cell_log_probabilities
 from spnc.reports.facts.histograms import Histogram
@@ -105,7 +106,7 @@ def rows_fit(
     scored: dict[str, Floats] = {}
     for name in dict.fromkeys([split, "train"]):
         if name in dataset.splits:
-            table, at = some_rows(dataset.splits[name], most, name)
+            table, at = some_rows(dataset.in_memory(name), most, name)
             scored[name] = log_likelihoods(model, table, progress)
             if name == split:
                 rows, places = table, at

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats, Ints
 from spnc.data.columns import Column
-from spnc.data.dataset import SPLITS, Dataset, Table
+from spnc.data.dataset import SPLITS, Dataset
+from spnc.data.table import Table
 from spnc.model import Model
 from spnc.queries.discretise import Cuts, bin_codes
 from spnc.reports.facts.rows import log_likelihoods, some_rows
@@ -56,7 +57,7 @@ def samples_fit(model: Model, dataset: Dataset, seed: int, cuts: Cuts | None = N
     real, real_distances = None, np.zeros(0)
     if held_out:
         real = held_out[-1]
-        some, _ = some_rows(dataset.splits[real], COMPARED, "real")
+        some, _ = some_rows(dataset.in_memory(real), COMPARED, "real")
         real_distances, _ = nearest_rows(_binned(some.values, cuts), binned)
     found = log_likelihoods(model, Table(values))
     return Samples(

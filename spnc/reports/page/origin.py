@@ -13,6 +13,7 @@ _STAGES = {
     "residual": "links",
     "compile": "compiling",
     "prepare": "backend",
+    "plan": "planning",
     "train": "training",
     "evaluate": "evaluating",
 }
@@ -22,6 +23,7 @@ _IN_WORDS = {
     "structure": "learning the structure",
     "residual": "drawing links",
     "prepare": "preparing the backend",
+    "plan": "planning the passes over the rows",
 }
 
 

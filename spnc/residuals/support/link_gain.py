@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from spnc.backends import Backend
 from spnc.common.arrays import Floats
 from spnc.common.savepoints import Arrays, UnusableError
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph, Sum, below
 from spnc.program.lower import lower_with_numbers
@@ -72,7 +73,7 @@ class JudgingStrategy(Options):
 
 def judging_rows(task: LinkingTask, split: Split, most: int) -> Table:
     """Return the rows that links are judged by: a split's distinct rows, or a sample of them."""
-    table = task.dataset.distinct[split]
+    table = task.dataset.distinct_in_memory[split]
     if table.rows <= most:
         return table
     chosen = np.sort(task.rng.choice(table.rows, most, replace=False))

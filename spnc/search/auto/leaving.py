@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from spnc.common.budget import Budget
 from spnc.search.auto.board import Board
-from spnc.search.auto.proposal import level
+from spnc.search.auto.proposal import Proposal, level
 from spnc.search.auto.stage_clock import StageClock
 from spnc.training import Record
 
@@ -54,6 +54,15 @@ class LeavingRule:
         self._costs, self._edges = board.costs, edges
         self._reserve = board.reserve
         self._first: tuple[float, int] | None = None  # when, and at which iteration
+
+    @classmethod
+    def of(
+        cls, proposal: Proposal, rate: float, budget: Budget, stages: StageClock, board: Board
+    ) -> LeavingRule:
+        """Return the rule for trying a proposal."""
+        return cls(
+            budget, stages, board, rate, proposal.goes_on, proposal.iterations, proposal.edges
+        )
 
     def enough(self, history: tuple[Record, ...]) -> bool:
         """Return whether to end training here."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 
 from spnc.common.budget import Budget
 from spnc.common.deadline import NEVER, Deadline, OutOfTimeError
 from spnc.common.observer import Observer
+from spnc.common.workers import SERIAL, Workers
 from spnc.diagnostics import InputError, Sink
 from spnc.pipeline import Trained
 from spnc.registry import FAMILIES
@@ -19,8 +21,10 @@ from spnc.search.auto.leaving import LeavingRule, last_slope
 from spnc.search.auto.proposal import FinishedTry, Proposal, ProposalReader, level
 from spnc.search.auto.stage_clock import StageClock
 from spnc.search.auto.start import Start, load_libraries, read_data
+from spnc.search.auto.together import Chosen, run_together
 from spnc.search.compile_cache import CompileCache
 from spnc.search.journal import Journal
+from spnc.search.one_try import TryPlan, TryResult
 from spnc.search.trials import Trials, best_text
 from spnc.spec.limits import Limits
 from spnc.spec.recipe import Recipe
@@ -38,10 +42,12 @@ def auto(
     observer: Observer | None = None,
     journal: Journal | None = None,
     limits: Limits | None = None,
+    workers: Workers = SERIAL,
 ) -> Trained:
     """Return the best model on the validation rows that was found within the budget.
 
-    `limits` is what the metrics tell about; whoever calls watches the memory.
+    With several `workers`, as many tries are run at a time. `limits` is what the metrics tell
+    about; whoever calls watches the memory.
     """
     observer, journal = observer or Observer(), journal or Journal()
     began = budget.clock()
@@ -55,7 +61,7 @@ def auto(
     trials = Trials(dataset, cache, journal, sink, stages, budget.clock, report_all=False)
     trials.take_up(begun)
     load_libraries(start.recipe.backend)
-    loop = _Loop(start, budget, trials, stages)
+    loop = _Loop(start, budget, trials, stages, workers)
     if begun.under_way is not None:
         loop.take(*begun.under_way)
     loop.run()
@@ -66,8 +72,16 @@ def auto(
 class _Loop:
     """The tries of one run of `--auto`."""
 
-    def __init__(self, start: Start, budget: Budget, trials: Trials, stages: StageClock) -> None:
+    def __init__(
+        self,
+        start: Start,
+        budget: Budget,
+        trials: Trials,
+        stages: StageClock,
+        workers: Workers = SERIAL,
+    ) -> None:
         self.start, self.budget, self.trials, self.stages = start, budget, trials, stages
+        self.workers, self.name = workers, uuid.uuid4().hex
         tables = trials.dataset.distinct
         looked_at = tables["train"].rows + tables["valid"].rows // SCORED_ROWS
         in_the_end = sum(tables[name].rows for name in tables if name not in ("train", "valid"))
@@ -84,20 +98,31 @@ class _Loop:
     def run(self) -> None:
         """Try until nothing that is worth it fits into the time."""
         while len(self.board.tried) < MOST_TRIES:
-            found = self.choose()
-            if found is None:
+            # Without a model to fall back on, there is one try at a time.
+            most = self.workers.count if self.board.tried else 1
+            proposals, rate = self.choose(most)
+            if not proposals:
                 return
-            proposal, rate = found
-            self.take(proposal, rate)
+            if len(proposals) == 1:
+                self.take(proposals[0], rate)
+            else:
+                self.take_together(proposals, rate)
 
-    def choose(self) -> tuple[Proposal, float] | None:
-        """Return the fitting proposal of most gain per second, and the rate of the next best."""
+    def choose(self, most: int = 1) -> tuple[list[Proposal], float]:
+        """Return the fitting proposals of most gain per second, and the rate of the next best.
+
+        Of those that vary the same thing, the one that promises most is taken.
+        """
         self.board.left = self.budget.left()
         ranked = sorted(self._fitting(), key=lambda pair: -pair[1])
-        if not ranked:
-            return None
-        others = [rate for proposal, rate in ranked[1:] if not proposal.goes_on]
-        return ranked[0][0], max(others, default=0.0)
+        chosen: dict[str, Proposal] = {}
+        others = []
+        for proposal, rate in ranked:
+            if len(chosen) < most and proposal.axis not in chosen:
+                chosen[proposal.axis] = proposal
+            elif not proposal.goes_on:
+                others.append(rate)
+        return list(chosen.values()), max(others, default=0.0)
 
     def _fitting(self) -> Iterator[tuple[Proposal, float]]:
         first = not self.board.tried
@@ -130,44 +155,72 @@ class _Loop:
     def take(self, proposal: Proposal, rate: float) -> None:
         """Try a proposal until it yields less than `rate`, in nats per second."""
         trials, best = self.trials, self.board.best
-        number = len(trials.outcomes) + 1
-        values = {"family": proposal.family, "change": proposal.what}
+        chosen = self._chosen(proposal, rate, self._next_number())
         trials.journal.planned({**proposal.to_json(), "rate": rate})
-        self.stages.attempt(number - 1, None, proposal.what, best_text(trials.best))
+        self.stages.attempt(chosen.plan.number - 1, None, proposal.what, best_text(trials.best))
         self.stages.spent(self.budget.used(), self.budget.seconds)
-        rule = LeavingRule(
-            self.budget,
-            self.stages,
-            self.board,
-            rate,
-            proposal.goes_on,
-            proposal.iterations,
-            proposal.edges,
-        )
-        same = best is not None and _plain(best.recipe) == _plain(proposal.recipe)
-        resume = trials.state if proposal.goes_on and same else None
+        rule = LeavingRule.of(proposal, rate, self.budget, self.stages, self.board)
         # Without a model to fall back on, there is no deadline.
         deadline = Deadline(self.budget.left, self.board.reserve) if best is not None else NEVER
         self.stages.begin()
         try:
             outcome = trials.run(
-                number,
-                proposal.recipe,
-                values,
-                enough=rule.enough,
-                deadline=deadline,
-                resume=resume,
-                note=proposal.to_json(),
+                chosen.plan, enough=rule.enough, deadline=deadline, resume=chosen.resume
             )
         except (OutOfTimeError, InputError, MemoryError):
             if best is None:
                 raise
-            self.given_up.append(_plain(proposal.recipe))
-            self.board.given_up.add(proposal.axis)
+            self._give_up(proposal)
             trials.journal.planned(None)
             return
+        self._finish(proposal, outcome)
+
+    def take_together(self, proposals: list[Proposal], rate: float) -> None:
+        """Try proposals side by side, each until it yields less than `rate`."""
+        trials, number = self.trials, self._next_number()
+        chosen = [self._chosen(each, rate, number + i) for i, each in enumerate(proposals)]
+        trials.journal.planned(None)
+        trials.journal.at_a_time = self.workers.count
+        what = "; ".join(proposal.what for proposal in proposals)
+        self.stages.attempt(number - 1, None, what, best_text(trials.best))
+
+        waiting = list(chosen)
+
+        def finished(each: Chosen, found: TryResult | None) -> None:
+            waiting.remove(each)
+            self.stages.spent(self.budget.used(), self.budget.seconds)
+            if found is None:
+                self._give_up(each.proposal)
+                return
+            trials.add(found, report=trials.report_all)
+            self._finish(each.proposal, found.outcome)
+
+        try:
+            run_together(chosen, self.board, self.budget, self.workers, self.name, finished)
+        except MemoryError:
+            for each in waiting:
+                self._give_up(each.proposal)
+        trials.journal.at_a_time = 1
+
+    def _next_number(self) -> int:
+        return 1 + max((outcome.number for outcome in self.trials.outcomes), default=0)
+
+    def _chosen(self, proposal: Proposal, rate: float, number: int) -> Chosen:
+        best = self.board.best
+        same = best is not None and _plain(best.recipe) == _plain(proposal.recipe)
+        resume = self.trials.state if proposal.goes_on and same else None
+        values = {"family": proposal.family, "change": proposal.what}
+        plan = TryPlan(number, proposal.recipe, values, proposal.to_json())
+        return Chosen(proposal, plan, rate, resume)
+
+    def _give_up(self, proposal: Proposal) -> None:
+        self.given_up.append(_plain(proposal.recipe))
+        self.board.given_up.add(proposal.axis)
+
+    def _finish(self, proposal: Proposal, outcome: Outcome) -> None:
         self._post(proposal, outcome)
-        self.stages.tried(number, proposal.what, outcome.valid.average, outcome is trials.best)
+        is_best = outcome is self.trials.best
+        self.stages.tried(outcome.number, proposal.what, outcome.valid.average, is_best)
 
     def _post(self, proposal: Proposal, outcome: Outcome) -> None:
         """Put an outcome on the board."""

@@ -18,13 +18,17 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import add
 from typing import ClassVar, Self
 
 import numpy as np
 
 from spnc.backends import Engine
 from spnc.common.rng import random_stream
-from spnc.data.dataset import Dataset, Table
+from spnc.common.tree_sum import TreeSum
+from spnc.data.dataset import Dataset
+from spnc.data.parted import Rows, in_memory, tables_of
+from spnc.data.table import Table
 from spnc.data.targets import report_unknown_targets, target_conflicts
 from spnc.diagnostics import Sink
 from spnc.program.program import Parameters
@@ -108,13 +112,18 @@ class Conditional(Options):
         names = [column.name for column in engine.program.columns]
         return [names.index(name) for name in self.target]
 
-    def score(self, engine: Engine, parameters: Parameters, table: Table) -> Score | None:
+    def score(self, engine: Engine, parameters: Parameters, table: Rows) -> Score | None:
         """Return how well the target is predicted from the other cells of these rows."""
         targets = self.targets(engine)
-        known = with_target(table, targets)
-        if known.rows == 0:
-            return Score()
-        return ConditionalRows.of(engine, known, targets, once=True).scores(parameters)[0]
+        total: TreeSum[Score] = TreeSum(add)
+        for part in tables_of(table):
+            known = with_target(part, targets)
+            if known.rows == 0:
+                total.append(Score())
+                continue
+            rows = ConditionalRows.of(engine, known, targets, once=True)
+            total.append(rows.scores(parameters)[0])
+        return total.total()
 
     def refine(self, task: FitTask) -> FitResult | None:
         """Fit the parameters; with patience, keep the best on the validation rows."""
@@ -182,7 +191,7 @@ class _Ascent:
         """Load the rows. Return None after reporting that no row can be learned from."""
         engine, start = task.engine, task.start
         targets = options.targets(engine)
-        table = with_target(task.train, targets)
+        table = with_target(in_memory(task.train), targets)
         # The derivatives exist only for possible rows; steps keep a possible row possible.
         possible = engine.log_likelihood(start, engine.load(table, once=True)) > -np.inf
         table = table.take(np.flatnonzero(possible))
@@ -209,7 +218,10 @@ class _Ascent:
             others = [hidden(part, "train", number, copy) for copy in copies]
             parts.append(tuple(map(loaded, (part, *others))))
         valid: tuple[ConditionalRows, ...] = ()
-        if task.valid is not None and (rows := with_target(task.valid, targets)).rows > 0:
+        if (
+            task.valid is not None
+            and (rows := with_target(in_memory(task.valid), targets)).rows > 0
+        ):
             both = [rows, hidden(rows, "valid")] if options.hide > 0.0 else [rows]
             valid = tuple(map(loaded, both))
         train = loaded(table)

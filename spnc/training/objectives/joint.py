@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from spnc.backends import Engine
-from spnc.data.dataset import Table
+from spnc.data.parted import Rows
 from spnc.program.program import Parameters
 from spnc.program.score import Score
 from spnc.registry import OBJECTIVES, Options
@@ -29,7 +29,7 @@ class Joint(Options):
         del iterations
         return self
 
-    def score(self, engine: Engine, parameters: Parameters, table: Table) -> Score | None:
+    def score(self, engine: Engine, parameters: Parameters, table: Rows) -> Score | None:
         """Return None: the log-likelihood of rows is scored anyway."""
         del engine, parameters, table
         return None

@@ -107,7 +107,7 @@ class _Ascent:
         self, iteration: int, parameters: Parameters, memory: Memory, counts: Counts | None
     ) -> tuple[Parameters, Memory]:
         del counts
-        rows = float(self.task.train.weights.sum())
+        rows = self.task.train.total
         engine, view, numeric = self.task.engine, self.view, self.numeric
         logits = view.logits(parameters)
         p = view.probabilities(logits)

@@ -67,7 +67,7 @@ class _StepwiseEm:
     ) -> tuple[Parameters, Memory]:
         del counts
         engine = self.task.engine
-        total = float(self.task.train.weights.sum())
+        total = self.task.train.total
         if iteration == 0:
             memory = _as_memory(engine.expected_counts(parameters, self.train), 1.0)
         for t, batch in self.batches.visits(iteration):

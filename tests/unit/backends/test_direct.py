@@ -13,7 +13,7 @@ from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.numba.log_domain import LogDomain
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.gaussian import Gaussian

@@ -13,7 +13,7 @@ from spnc.backends.planning.leaf_list import LEAST_RATIO, exponential
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.backends.planning.reference_distribution import BINS, Histogram
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.gaussian import Gaussian

@@ -23,12 +23,12 @@ from spnc.backends.numba.dense import dense_blocks
 from spnc.backends.numba.engine import CpuEngine
 from spnc.backends.planning.compiling import CompileCounter, _sealed
 from spnc.backends.planning.encoding import encode
-from spnc.backends.planning.kinds import SUM
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.backends.planning.projections import first_rows, pack, project
+from spnc.common.ragged_array import RaggedArray
 from spnc.common.threads import shares, thread_count
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.categorical import Categorical
@@ -89,11 +89,14 @@ def test_packed_groups_stay_below_the_limit_and_cannot_be_joined(seed: int, limi
 
 
 def test_sums_that_share_all_children_are_a_block() -> None:
-    shared, other = list(range(32)), list(range(1, 33))
-    children: list[list[int]] = [[] for _ in range(40)]
-    children += [shared, shared[::-1]] * 4 + [other] * 7
-    kinds = [0] * 40 + [SUM] * 15
-    assert dense_blocks(kinds, children) == [(list(range(40, 48)), shared)]
+    shared, other = np.arange(32), np.arange(1, 33)
+    lists = [shared, shared[::-1]] * 4 + [other] * 7
+    below = RaggedArray.of(np.full(15, 32), np.concatenate(lists))
+    (block,) = dense_blocks(np.arange(40, 55), below)
+    assert block.sums.tolist() == list(range(40, 48))
+    assert block.children.tolist() == shared.tolist()
+    for own, places in zip(lists, block.places, strict=False):
+        assert (own[places] == shared).all()
 
 
 def test_missing_values_are_a_state_of_their_own() -> None:

@@ -14,7 +14,7 @@ from spnc.backends.numba.strip_leaves import AnyLeaves, NormalLeaves, StripLeave
 from spnc.backends.planning.encoding import encode
 from spnc.backends.planning.program_index import ProgramIndex
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder
 from spnc.leaves.gamma import Gamma
 from spnc.leaves.gaussian import Gaussian

@@ -12,9 +12,9 @@ from benchmarks.auto import DATASETS, learn_spn, report
 from benchmarks.common import made_tables
 from benchmarks.common.intervals import interval
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
 from spnc.data.load import load_table
 from spnc.data.pairs import mutual_information, pair_counts
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 
 

@@ -15,10 +15,13 @@ import pytest
 import benchmarks
 from benchmarks import reading
 from benchmarks.common import large_csv
+from benchmarks.common.large_circuit import circuit_text, with_brackets
 from benchmarks.peers.catalogue import READERS
 from benchmarks.peers.speed_protocol import attempt
 from benchmarks.timing import reading_page, spnc_reading_worker
 from benchmarks.timing.workers import Contender, GoneError, Worker
+from spnc.diagnostics import Source
+from tests.plain_texts import is_plain
 
 ROWS = 400
 
@@ -103,6 +106,20 @@ def test_spnc_reports_what_it_read(binary: Path) -> None:
     assert told["peak_mb"] > 10
 
 
+def test_both_texts_of_a_circuit_are_the_same_circuit(tmp_path: Path) -> None:
+    text = circuit_text(3000)
+    assert text == circuit_text(3000)
+    told = []
+    for name, written in (("plain", text), ("brackets", with_brackets(text))):
+        path = tmp_path / f"{name}.spn"
+        path.write_text(written, encoding="utf-8")
+        assert is_plain(Source(path.name, written)) == (name == "plain")
+        told.append(spnc_reading_worker.answered({"do": "check", "path": str(path)}))
+    assert told[0]["edges"] >= 3000
+    assert [told[1][key] for key in ("nodes", "edges")] == [told[0][k] for k in ("nodes", "edges")]
+    assert all(0 < each["seconds"] < each["model_seconds"] for each in told)
+
+
 def test_a_file_that_spnc_cannot_read_is_reported(tmp_path: Path) -> None:
     command = {"do": "read", "path": str(tmp_path / "none.csv"), "column": "x0"}
     told = attempt(spnc_reading_worker.answered, command)
@@ -143,6 +160,11 @@ class Reader:
     def ask(self, seconds: float, **command: Any) -> dict[str, Any]:
         if "gone" in self.told:
             raise GoneError(self.told["gone"])
+        if command["do"] == "check":
+            assert Path(command["path"]).read_text(encoding="utf-8").startswith("circuit large")
+            taken = {"seconds": 2.0, "cpu_seconds": 1.0, "model_seconds": 4.0, "peak_mb": 300.0}
+            taken["model_cpu_seconds"] = 3.0
+            return {"version": "1", "nodes": 400, "edges": 500, **taken, **self.told}
         if command["do"] == "train":
             spec = Path(command["spec"])
             assert "source: binary.csv" in spec.read_text(encoding="utf-8")
@@ -161,7 +183,7 @@ class Reader:
 def run_of(monkeypatch: pytest.MonkeyPatch, **readers: Reader) -> reading_page.Run:
     contenders = [Contender(name, "1", (), is_peer=name != "spnc") for name in readers]
     monkeypatch.setattr(reading, "systems", lambda *_: contenders)
-    options = reading.parsed(["--rows", "20", "--repeats", "2"])
+    options = reading.parsed(["--rows", "20", "--edges", "50", "--repeats", "2"])
     run = reading.measured(options, lambda contender: readers[contender.name])
     return json.loads(json.dumps(run))
 
@@ -171,10 +193,13 @@ def test_a_run_records_every_system_and_the_training(monkeypatch: pytest.MonkeyP
     run = run_of(monkeypatch, **readers)
     assert (run["reading"]["rows"], run["training"]["rows"]) == (20, 200)
     assert [r["seconds"] for r in run["reading"]["records"]] == [[2.0, 2.0], [0.5, 0.5]]
-    assert readers["spnc"].stopped == 3  # two readings and a training, each a process of its own
+    # Two readings, a training, and two circuits twice, each in a process of its own.
+    assert readers["spnc"].stopped == 7
     page = reading_page.page(run)
     assert "| fast 1 | 0.5 (0.5 to 0.5) | 0.0012 | 1.0 | 300 | 4 × |" in page
     assert "| 200 | 30 | 0 | 40 | 800 | 61 | -9.500 |" in page
+    assert "A circuit of 500 edges and 400 nodes over 40 binary columns" in page
+    assert "| brackets | 2 (2 to 2) | 1 (1 to 1) | 4 (4 to 4) | 3 (3 to 3) | 300 |" in page
     assert "medians of 2" in page
     assert "–" not in page
 
@@ -200,6 +225,7 @@ def test_a_page_without_spnc_still_shows_the_others(monkeypatch: pytest.MonkeyPa
     page = reading_page.page(run)
     assert "| other 1 | 2 (2 to 2) | 0.0003 | 1.0 | 300 | – |" in page
     assert "–: no training: it ended." in page
+    assert "–: the text `plain` was not read: it ended." in page
 
 
 def test_pages_are_written_where_they_are_asked_for(
@@ -219,3 +245,18 @@ def test_pages_are_written_where_they_are_asked_for(
     assert (tmp_path / "new" / "reading.md").read_text(encoding="utf-8") == page
     with pytest.raises(SystemExit):
         reading.main(["--rows", "0"])
+
+
+def test_the_part_about_circuits_can_be_measured_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(monkeypatch, spnc=Reader())
+    (tmp_path / "reading.json").write_text(json.dumps(run), encoding="utf-8")
+    measured = reading.circuits_measured
+    monkeypatch.setattr(
+        reading, "circuits_measured", lambda *given: measured(*given, lambda _: Reader(seconds=8.0))
+    )
+    reading.main(["--circuits-only", "--edges", "50", "--results", str(tmp_path)])
+    now = json.loads((tmp_path / "reading.json").read_text(encoding="utf-8"))
+    assert {**now, "circuits": run["circuits"]} == run
+    assert now["circuits"]["records"][0]["seconds"] == [8.0] * 3

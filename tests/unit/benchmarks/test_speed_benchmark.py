@@ -26,7 +26,8 @@ from benchmarks.timing.curves import Curve, Point, fitted_exponent
 from benchmarks.timing.spnc_worker import Spnc
 from benchmarks.timing.workers import Contender, GoneError
 from spnc import checks
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph
 from spnc.registry import BACKENDS

@@ -20,7 +20,7 @@ from spnc.cli import main
 from spnc.common.arrays import Floats
 from spnc.common.observer import Observer
 from spnc.data import pieces
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.model import Model
 from spnc.program.lower import lower
 from spnc.program.program import Program
@@ -36,7 +36,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     """A model over six columns, also saved; small pieces, so that a few rows are many."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(pieces, "PIECE_BYTES", 300)
-    monkeypatch.setattr("spnc.data.dataset.PIECE_CELLS", 240)
+    monkeypatch.setattr("spnc.data.table.PIECE_CELLS", 240)
     program, parameters = lower(random_circuit(5, variables=6, depth=4, extremes=True))
     model = Model("some", program, parameters, {"recipe": "none"}, BACKENDS["numpy"]())
     model.save("model.spnc")

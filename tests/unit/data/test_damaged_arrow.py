@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -80,3 +81,45 @@ def test_json_lines_that_are_not_utf_8_are_reported(line: bytes, tmp_path: Path)
     path = tmp_path / "table.jsonl"
     path.write_bytes(b'{"a": "x"}\n' + line)
     assert read(str(path)) == (None, [("E315", "table.jsonl:2")])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"null", b'null\n{"a": 1}\n', b'{"a": 1}\n null\n', b'{"a": 1}\n' * 150_000 + b"null\n"],
+    ids=["alone", "first", "later", "in another part"],
+)
+def test_null_in_place_of_an_object_is_reported(content: bytes, tmp_path: Path) -> None:
+    """Arrow would follow a null pointer, which ends the process."""
+    path = tmp_path / "table.jsonl"
+    path.write_bytes(content)
+    dataset, reported = read(str(path))
+    assert dataset is None
+    assert [code for code, _ in reported] == ["E311"]
+
+
+@pytest.mark.parametrize("scale", [2**27 + 10, -(2**27)])
+def test_decimals_with_an_absurd_scale_are_reported(scale: int, tmp_path: Path) -> None:
+    bits = pa.array([1, 0, 2, 0], pa.int64()).buffers()
+    decimals = pa.Array.from_buffers(pa.decimal128(38, scale), 2, bits)
+    path = tmp_path / "table.arrow"
+    batch = pa.record_batch([decimals], names=["a"])
+    with path.open("wb") as file, pa.ipc.new_stream(file, batch.schema) as writer:
+        writer.write_batch(batch)
+    assert read(str(path)) == (None, [("E315", "table.arrow")])
+
+
+def test_two_descriptions_that_differ_give_the_same_columns_in_pieces(tmp_path: Path) -> None:
+    """A Parquet file holds what pandas wrote twice: damage may hit one of them."""
+    about = json.dumps({"index_columns": ["__index_level_0__"]})
+    table = pa.table({"__index_level_0__": [0, -1, 0], "a": [0, 1, 1]})
+    path = tmp_path / "table.parquet"
+    pa.parquet.write_table(table.replace_schema_metadata({"pandas": about}), path)
+    content = path.read_bytes()
+    first, second = content.find(about.encode()), content.rfind(b"index_columns")
+    for place in (first, second):
+        path.write_bytes(content[:place] + b"?" + content[place + 1 :])
+        dataset, _ = read(str(path))
+        assert dataset is not None
+        pieces = stream_table(str(path), Sink(), columns=dataset.columns, rules=dataset.rules)
+        found = np.concatenate([piece.values for _, piece in pieces])
+        assert np.array_equal(found, dataset.splits["all"].values)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from spnc.common.arrays import Floats
-from spnc.data import dataset
-from spnc.data.dataset import Table
+from spnc.data import table as table_module
+from spnc.data.table import Table
 
 
 def by_numpy(table: Table) -> Table:
@@ -95,7 +95,7 @@ def test_tables_without_rows_or_columns(shape: tuple[int, int]) -> None:
 
 
 def test_pieces_are_the_rows_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dataset, "PIECE_CELLS", 7)
+    monkeypatch.setattr(table_module, "PIECE_CELLS", 7)
     table = Table(np.arange(30.0).reshape(10, 3), np.arange(10.0))
     pieces = list(table.pieces())
     assert [p.rows for p in pieces] == [2, 2, 2, 2, 2]

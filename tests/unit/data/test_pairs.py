@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spnc.data import pairs as counting
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
-from spnc.data.pairs import mutual_information, pair_counts
+from spnc.data.pairs import PairCounter, PairCounts, mutual_information, pair_counts
+from spnc.data.table import Table
 
 COLUMNS = (Column("a"), Column("b", "categorical", 3), Column("c"), Column("d", "categorical", 4))
 
@@ -49,11 +50,14 @@ def test_columns_that_are_never_seen_together_say_nothing_about_each_other() -> 
     assert mutual_information(pairs).max() == 0.0
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["ones", "whole", "parts"]), st.booleans())
-def test_pairs_are_counted_as_one_by_one(seed: int, weighing: str, gaps: bool) -> None:
-    """Also where the first state of a column is what the others leave."""
+WEIGHTS = st.sampled_from(["ones", "whole", "parts"])
+
+
+def mixed_table(seed: int, weighing: str, gaps: bool, width: int) -> tuple[list[Column], Table]:
+    """Columns of two to four states, some with missing cells."""
     rng = np.random.default_rng(seed)
-    columns = [Column(str(i), "categorical", int(rng.integers(2, 5))) for i in range(4)]
+    sizes = rng.integers(2, 5, size=width) if seed % 2 else np.full(width, 2)
+    columns = [Column(f"c{i}", "categorical", int(size)) for i, size in enumerate(sizes)]
     values = np.stack([rng.integers(c.states, size=30) for c in columns], axis=1).astype(float)
     if gaps:
         values[rng.random(30) < 0.3, 1] = np.nan
@@ -62,7 +66,52 @@ def test_pairs_are_counted_as_one_by_one(seed: int, weighing: str, gaps: bool) -
         "whole": rng.integers(0, 5, 30).astype(float),
         "parts": rng.random(30),
     }[weighing]
-    found = pair_counts(columns, Table(values, weights))
+    return columns, Table(values, weights)
+
+
+@given(st.integers(0, 2**32 - 1), WEIGHTS, st.booleans(), st.data())
+def test_some_columns_with_others_are_counted_as_all_with_all(
+    seed: int, weighing: str, gaps: bool, data: st.DataObject
+) -> None:
+    columns, table = mixed_table(seed, weighing, gaps, 6)
+    chosen = st.lists(st.integers(0, 5), min_size=1, unique=True).map(np.array)
+    some, others = data.draw(chosen), data.draw(chosen)
+    counter = PairCounter(columns, table)
+    crossing = counter.between(some, others)
+    for i, one in enumerate(some.tolist()):
+        for j, other in enumerate(others.tolist()):
+            own = slice(*crossing.offsets[i : i + 2])
+            found = crossing.counts[own, slice(*crossing.others[j : j + 2])]
+            expected = counter.pairs.between(one, other)
+            np.testing.assert_allclose(found, expected, rtol=0 if weighing != "parts" else 1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), WEIGHTS, st.booleans())
+def test_many_columns_are_counted_in_parts_to_the_same_bits(
+    seed: int, weighing: str, gaps: bool
+) -> None:
+    columns, table = mixed_table(seed, weighing, gaps, 9)
+
+    def both() -> tuple[PairCounts, np.ndarray]:
+        pairs = pair_counts(columns, table)
+        return pairs, mutual_information(pairs, 0.1)
+
+    pairs, information = both()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("_MANY_CELLS", 1), ("_COLUMNS_AT_ONCE", 2), ("_CELLS_AT_ONCE", 1)):
+            patch.setattr(counting, name, value)
+        in_parts, found = both()
+    assert (in_parts.counts == pairs.counts).all()
+    assert (found == information).all()
+    assert (in_parts + in_parts).counts.dtype == np.float64
+
+
+@given(st.integers(0, 2**32 - 1), WEIGHTS, st.booleans())
+def test_pairs_are_counted_as_one_by_one(seed: int, weighing: str, gaps: bool) -> None:
+    """Also where the first state of a column is what the others leave."""
+    columns, table = mixed_table(seed, weighing, gaps, 4)
+    values, weights = table.values, table.weights
+    found = pair_counts(columns, table)
     for i in range(4):
         for j in range(4):
             for a in range(columns[i].states):

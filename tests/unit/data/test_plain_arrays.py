@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spnc.data.columns import Column
-from spnc.data.dataset import RUN, UNSPLIT, Table
+from spnc.data.dataset import UNSPLIT
 from spnc.data.frames import raw_from_python
 from spnc.data.load import load_table
 from spnc.data.plain_arrays import PlainArrays
+from spnc.data.table import RUN, Table
 from spnc.data.table_rules import AS_MODELLED, TableRules
 from spnc.diagnostics import Sink
 

@@ -255,7 +255,7 @@ def test_a_whole_file_reports_its_bytes_alone(tmp_path: Path) -> None:
 
 
 def test_sources_in_memory_come_by_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spnc.data.dataset.PIECE_CELLS", 6)
+    monkeypatch.setattr("spnc.data.table.PIECE_CELLS", 6)
     table = np.arange(40.0).reshape(20, 2) % 2
     np.savez(tmp_path / "a.npz", train=table, test=table[:4])
     found, _ = check_same(tmp_path / "a.npz")
@@ -317,3 +317,24 @@ def test_memory_does_not_grow_with_the_file(
 
     peak(200)
     assert peak(4000) < 1.2 * peak(1000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4,3,small,large\n17.9,10.3,52\n0.0,17.7,1\n19.6,21.2,1\n11.4,20.3,a\n",
+        "rain,1,;r],0\n0,1,1\n1a_n0,;r1,0\n0,1,0ra_n\n",
+        "a\tb\t\n\t4.5\tno\na\tb\t\n\t4.5\tno\n",
+    ],
+    ids=["numbers before the table", "words before the table", "a column without a name"],
+)
+def test_the_first_line_means_the_same_when_columns_are_known(text: str, tmp_path: Path) -> None:
+    path = tmp_path / ("table.tsv" if "\t" in text else "table.csv")
+    path.write_text(text)
+    sink = Sink()
+    dataset = load_table(str(path), sink)
+    assert dataset is not None
+    pieces = stream_table(str(path), sink, columns=dataset.columns, rules=dataset.rules)
+    found = np.concatenate([piece.values for _, piece in pieces])
+    assert not sink.failed
+    assert np.array_equal(found, dataset.splits["all"].values, equal_nan=True)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spnc.data import dataset
-from spnc.data.dataset import Table, packed
+from spnc.data import table as table_module
+from spnc.data.table import Table, packed
 
 
 @st.composite
@@ -49,7 +49,7 @@ def test_rows_with_a_state_are_found(table: Table, data: st.DataObject) -> None:
 @given(tables(), st.integers(1, 40))
 def test_pieces_of_columns_have_every_column_once(table: Table, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dataset, "PIECE_CELLS", size)
+        patch.setattr(table_module, "PIECE_CELLS", size)
         pieces = list(table.column_pieces())
     assert all(len(p.columns) == 1 or p.cells.size <= size for p in pieces)
     whole = Table.of_blocks(pieces, table.weights)
@@ -60,7 +60,7 @@ def test_pieces_of_columns_have_every_column_once(table: Table, size: int) -> No
 def test_columns_are_freed_once_they_have_been_copied(
     limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset, "PIECE_CELLS", limit)
+    monkeypatch.setattr(table_module, "PIECE_CELLS", limit)
     memory = [np.arange(20.0) + i for i in range(3)]
     known = [weakref.ref(array) for array in memory]
     columns = [array[:] for array in memory]  # views, as of the buffers that files are read into
@@ -76,7 +76,7 @@ def test_columns_are_freed_once_they_have_been_copied(
 def test_a_large_table_takes_columns_of_doubles_without_a_copy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dataset, "_LARGE", 4)
+    monkeypatch.setattr(table_module, "_LARGE", 4)
     columns = [np.arange(5.0), np.arange(5, dtype=np.uint8), np.arange(5.0, 10.0), np.ones(5, "u1")]
     given = list(columns)
     (table,) = Table.of_parts(columns, None, [slice(None)])

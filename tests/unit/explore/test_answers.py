@@ -16,7 +16,7 @@ from scipy import special
 
 import spnc
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.explore import circuit_data as encoding
 from spnc.explore.page import page
 from spnc.graph.nodes import Builder

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import spnc
 from spnc.compilation import lower_graph
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.forest.grow import add_top_sum, grow
 from spnc.graph.forest import Forest

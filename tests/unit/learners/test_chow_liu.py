@@ -15,8 +15,8 @@ import spnc
 from spnc import checks
 from spnc.compilation import lower_graph
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph, Leaf, payloads
 from spnc.learners import LearningTask

@@ -13,9 +13,11 @@ from spnc import checks
 from spnc.common.savepoints import Piece
 from spnc.common.threads import ThreadTeam
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.pairs import pair_counts
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph, Leaf, Sum, payloads
+from spnc.learners.continuous_mixture import association as measuring
 from spnc.learners.continuous_mixture import mixture_fit
 from spnc.learners.continuous_mixture.association import association
 from spnc.learners.continuous_mixture.decoder import Decoder
@@ -177,7 +179,7 @@ def test_every_column_stands_for_all_rows() -> None:
 
 def tree_of(learner: ContinuousMixture, columns: list[Column], table: Table) -> LogLinearTree:
     """Return the plain tree, learned again."""
-    from spnc.data.pairs import mutual_information, pair_counts
+    from spnc.data.pairs import mutual_information
     from spnc.learners.continuous_mixture.learner import _tree
 
     assert learner.tree == "plain"
@@ -227,7 +229,7 @@ def test_given_the_latent_point_only_what_it_leaves_open_is_associated() -> None
     mixture = MixtureFit(settings, tree, rows, None, np.random.default_rng(0), lambda: None).run(
         plain
     )
-    found = association(tree, mixture, rows)
+    found = association(tree, mixture, rows, pair_counts(binary(7), table))
     correlation = np.corrcoef(table.values.T) ** 2
     copies = ~np.eye(5, dtype=bool)
     assert correlation[:5, :5][copies].min() > correlation[5, 6] > 0.2
@@ -246,7 +248,27 @@ def test_with_nothing_latent_association_is_the_squared_correlation() -> None:
     one = TreeMixture(decoder, np.zeros((1, 1), dtype=np.float32), np.zeros(1, dtype=np.float32))
     expected = np.corrcoef(table.values.T) ** 2
     np.fill_diagonal(expected, 0.0)
-    np.testing.assert_allclose(association(tree, one, rows), expected, atol=1e-5)
+    np.testing.assert_allclose(
+        association(tree, one, rows, pair_counts(binary(7), table)), expected, atol=1e-5
+    )
+
+
+def test_the_association_of_many_columns_is_measured_in_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(4)
+    columns = [Column(f"c{i}", "categorical", 2 + i % 3) for i in range(8)]
+    codes = rng.integers(6, size=(200, 1)) % np.array([c.states for c in columns])
+    table = Table(np.where(rng.random(codes.shape) < 0.3, 0, codes).astype(float))
+    tree, rows = LogLinearTree.of(columns, [(i, i + 1) for i in range(7)]), CodedRows.of(table)
+    decoder = Decoder.random(1, (), np.zeros(tree.logits, dtype=np.float32), rng)
+    points = rng.standard_normal((1, 5)).astype(np.float32)
+    mixture = TreeMixture(decoder, points, np.zeros(5, dtype=np.float32))
+    pairs = pair_counts(columns, table)
+    whole = association(tree, mixture, rows, pairs)
+    monkeypatch.setattr(measuring, "COLUMNS_AT_ONCE", 3)
+    np.testing.assert_allclose(association(tree, mixture, rows, pairs), whole, rtol=1e-9)
+    assert whole.max() > 0.1
 
 
 def test_states_that_no_row_has_are_no_evidence() -> None:
@@ -263,7 +285,7 @@ def test_states_that_no_row_has_are_no_evidence() -> None:
             decoder, np.zeros((1, 1), dtype=np.float32), np.zeros(1, dtype=np.float32)
         )
         spared = (1.0 - 1.0 / states) ** 2
-        mixtures.append(association(tree, one, rows) / spared)
+        mixtures.append(association(tree, one, rows, pair_counts(columns, Table(codes))) / spared)
     np.testing.assert_allclose(*mixtures, atol=1e-4)
 
 

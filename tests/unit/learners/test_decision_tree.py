@@ -8,7 +8,8 @@ import pytest
 import spnc
 from spnc.compilation import circuit_model
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.learners.decision_tree import DecisionTree
 from spnc.learners.decision_tree.known_columns import KnownColumns

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spnc import checks
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, payloads
 from spnc.learners import LearningTask

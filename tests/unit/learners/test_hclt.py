@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 import spnc
 from spnc import checks
-from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Leaf, Product, Sum, payloads
 from spnc.learners.hclt import HiddenChowLiu, RootedTree

@@ -10,8 +10,8 @@ from scipy.stats import norm
 from spnc.common.arrays import Floats
 from spnc.compilation import circuit_model
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
 from spnc.data.scales import scale_of
+from spnc.data.table import Table
 from spnc.learners import LearningTask
 from spnc.learners.kernel_density import KernelDensity, leave_one_out
 from spnc.learners.kernel_density.column_kernels import LabelKernel, NormalKernel, ValueKernel

@@ -19,14 +19,16 @@ import spnc
 from spnc import checks
 from spnc.data.binning import binned
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
-from spnc.data.pairs import pair_counts
+from spnc.data.crossing import Crossing
+from spnc.data.pairs import PairCounter, pair_counts
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph, Leaf, Product, Sum, payloads
 from spnc.learners import LearningTask
 from spnc.learners.learn_spn import LearnSpn
+from spnc.learners.support import independence
 from spnc.learners.support.clustering import HardEm, kmeans
-from spnc.learners.support.independence import g_test, groups
+from spnc.learners.support.independence import dependent_groups, g_test, groups
 from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.leaves.smoothing import Smoothing
 from tests.circuits import all_states, probability, random_columns, random_rows
@@ -199,6 +201,39 @@ def test_groups_are_the_connected_components(seed: int) -> None:
     found = [set(group.tolist()) for group in groups(dependent)]
     graph = nx.from_numpy_array(dependent)
     assert sorted(map(sorted, found)) == sorted(map(sorted, nx.connected_components(graph)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=SEEDS,
+    factor=st.sampled_from([0.0, 1.92, 20.0]),
+    missing=st.sampled_from([0.0, 0.1]),
+    at_once=st.integers(1, 9),
+)
+def test_of_many_columns_the_same_groups_are_found_with_fewer_tests(
+    seed: int, factor: float, missing: float, at_once: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    columns = random_columns(rng, 12)
+    values = random_rows(seed, tuple(columns), 120, missing)
+    for column in rng.integers(1, 12, size=5).tolist():
+        values[:, column] = np.minimum(values[:, column - 1], columns[column].states - 1)
+    table = Table(values, rng.integers(1, 4, size=120).astype(float))
+    numbers = rng.random(12) < 0.3
+    expected = groups(g_test(pair_counts(columns, table), factor, numbers))
+    tested = []
+
+    class Counter(PairCounter):
+        def between(self, some: Any, others: Any) -> Crossing:
+            tested.append(len(some) * len(others))
+            return super().between(some, others)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(independence, "_MANY", 1)
+        patch.setattr(independence, "_TESTED_AT_ONCE", at_once)
+        found = dependent_groups(Counter(columns, table), factor, numbers)
+    assert [group.tolist() for group in found] == [group.tolist() for group in expected]
+    assert sum(tested) <= 12 * 12
 
 
 def test_the_penalty_bounds_the_number_of_clusters() -> None:

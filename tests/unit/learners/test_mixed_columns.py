@@ -12,8 +12,9 @@ from benchmarks.common.mixed_network import MixedNetwork
 from spnc import checks
 from spnc.data.binning import binned, ranges
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
 from spnc.data.scales import scale_of
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.forest.grow import add_top_sum, grow
 from spnc.graph.nodes import Builder, Graph, Leaf, Sum, payloads

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import spnc
 from spnc import checks
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Leaf, Product, Sum, payloads
 from spnc.learners.rat_spn import RatSpn, Regions, cut

@@ -9,7 +9,8 @@ import pytest
 
 import spnc
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink, Source
 from spnc.forest.grow import grow
 from spnc.graph.nodes import Leaf, payloads

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spnc import checks
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli

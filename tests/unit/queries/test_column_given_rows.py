@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spnc.backends import Engine
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder
 from spnc.leaves.gaussian import Gaussian
 from spnc.leaves.log_normal import LogNormal

@@ -11,7 +11,7 @@ from spnc.backends.numba import drawing
 from spnc.backends.numba.direct import DirectPass
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.gaussian import Gaussian

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.gaussian import Gaussian

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.leaves import Distribution
 from spnc.leaves.exponential import Exponential
 from spnc.leaves.gamma import Gamma

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spnc.common.arrays import Floats
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.queries import likely_rows as module
 from spnc.queries.anomaly import odd_cells, scores
 from spnc.queries.dependence import dependence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.program.program import Parameters
 from spnc.queries import cell_probabilities
 from spnc.queries.cell_probabilities import cell_log_probabilities

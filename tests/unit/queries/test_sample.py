@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from spnc.backends.numba import drawing
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
 from spnc.data.pairs import pair_counts
+from spnc.data.table import Table
 from spnc.diagnostics import InputError
 from spnc.graph.nodes import Builder
 from spnc.leaves.categorical import Categorical

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.forest.grow import add_top_sum
 from spnc.graph.nodes import Builder, Graph
 from spnc.leaves.bernoulli import Bernoulli

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
+from spnc.data.table import Table
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli
 from spnc.leaves.categorical import Categorical

@@ -14,11 +14,12 @@ from spnc.cli import main
 from spnc.common.observer import Observer
 from spnc.common.sealed import sealed_json
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
 from spnc.data.debd import fetch
 from spnc.data.images import asked_shape, shape_of
 from spnc.data.load import load
 from spnc.data.options import DataOptions
+from spnc.data.table import Table
 from spnc.diagnostics import InputError, Sink
 from spnc.graph.nodes import Builder
 from spnc.leaves.bernoulli import Bernoulli

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spnc.data.columns import Column, Scale
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.reports.facts.columns import columns_fit
 from spnc.reports.facts.histograms import BINS, histogram_of
 from tests.browser import Tab

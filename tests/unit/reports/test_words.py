@@ -13,7 +13,7 @@ import pytest
 
 from spnc.common.observer import Observer
 from spnc.data.columns import Column
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.reports.facts.columns import ColumnFit, columns_fit
 from spnc.reports.facts.gather import Facts, gather

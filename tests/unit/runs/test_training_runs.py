@@ -53,6 +53,7 @@ def test_a_run_folder_holds_model_metrics_history_and_lock(spec: str, capsys) ->
         "residual",
         "compile",
         "prepare",
+        "plan",
         "train",
         "evaluate",
         "total",

@@ -14,6 +14,7 @@ import spnc
 from spnc.diagnostics import Sink
 from spnc.runs.folder import RunFolder
 from spnc.search import journal as search_folder
+from spnc.search.one_try import TryPlan
 from spnc.search.trials import Trials
 from tests.choosing import choose, made_again
 from tests.interrupting import Killed, killing
@@ -168,12 +169,12 @@ def test_killed_between_a_better_recipe_and_its_being_kept_it_says_what_it_chose
 def test_a_try_that_cannot_be_made_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Trials.run
 
-    def failing(self: Trials, number: int, recipe: Any, values: Any, **more: Any) -> Any:
-        if "states" in values["change"]:
+    def failing(self: Trials, plan: TryPlan, **more: Any) -> Any:
+        if "states" in plan.values["change"]:
             sink = Sink()
             sink.error("E402", "no")
             sink.stop()
-        return run(self, number, recipe, values, **more)
+        return run(self, plan, **more)
 
     monkeypatch.setattr(Trials, "run", failing)
     found = choose(None, 5.0)

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from spnc.data.columns import Column
-from spnc.data.dataset import Dataset, Table
+from spnc.data.dataset import Dataset
+from spnc.data.table import Table
 from spnc.diagnostics import Sink, Source
 from spnc.learners.continuous_mixture.learner import ContinuousMixture
 from spnc.program.score import Score

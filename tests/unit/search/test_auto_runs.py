@@ -25,6 +25,7 @@ from spnc.search.auto import loop
 from spnc.search.auto.proposal import level
 from spnc.search.compile_cache import CompileCache
 from spnc.search.journal import Journal
+from spnc.search.one_try import TryPlan
 from spnc.spec.read import read_recipe
 from spnc.training import OUT_OF_TIME
 from spnc.training.optimizers.sgd import Sgd
@@ -175,9 +176,10 @@ def test_training_on_goes_on_where_the_best_try_was_left(
     dataset = load(recipe.data, Sink())
     assert dataset is not None
     tries = trials.Trials(dataset, CompileCache(dataset), Journal(), Sink(), Observer())
-    tries.run(1, recipe, {}, enough=lambda history: len(history) > 30)
+    tries.run(TryPlan(1, recipe, {}), enough=lambda history: len(history) > 30)
     monkeypatch.setattr(CpuEngine, "expected_counts", counting)
-    again = tries.run(2, recipe, {}, enough=lambda history: len(history) > 40, resume=tries.state)
+    plan, more = TryPlan(2, recipe, {}), lambda history: len(history) > 40
+    again = tries.run(plan, enough=more, resume=tries.state)
     assert again.iterations == 40
     assert len(looks) == 11  # the last of the first time, and ten more
     plain = spnc.train(spec, "optimizer.max_iterations=40")

@@ -24,7 +24,7 @@ from spnc.residuals.none import NoLinks
 from spnc.runs import preparation
 from spnc.runs.folder import RunFolder
 from spnc.runs.outcome import Outcome
-from spnc.search import trials
+from spnc.search import one_try
 from spnc.training import State
 
 HEAD = """
@@ -155,7 +155,7 @@ def test_data_is_read_once_and_a_forest_grown_once_for_all_that_share_it(
     assert (compilation.grow, preparation.load) == (grow, load)
     grown = counting(monkeypatch, compilation, "grow")
     loaded = counting(monkeypatch, preparation, "load")
-    lowered = counting(monkeypatch, compilation, "lower_graph")
+    lowered = counting(monkeypatch, compilation, "put_top_sum")
     # The seed varies fastest, so that equal forests are not side by side in the grid.
     found = spnc.train(spec, ["optimizer.max_iterations={search: [1, 2]}", "seed={search: [0, 1]}"])
     assert len(found.tries) == 8
@@ -220,7 +220,7 @@ def test_an_interrupted_search_goes_on_to_the_same_result(
     spec: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], at: int
 ) -> None:
     assert main(["train", spec, "--out", "whole"]) == 0
-    trained = counting(monkeypatch, trials, "fit")
+    trained = counting(monkeypatch, one_try, "fit")
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "keep", interrupt_at(2, [at]))
         assert main(["train", spec, "--out", "cut"]) == 130

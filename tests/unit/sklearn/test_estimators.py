@@ -15,11 +15,13 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+from spnc.common.workers import SERIAL
+from spnc.model import to_bytes
 from spnc.sklearn import SpncAnomaly, SpncClassifier, SpncDensity, SpncImputer
 
 ALL = (SpncDensity, SpncAnomaly, SpncImputer, SpncClassifier)
@@ -131,3 +133,35 @@ def test_what_a_model_refuses_is_a_value_error() -> None:
         fitted.score_samples(pd.DataFrame({"species": ["rose"], "pl": [1.0]}))
     with pytest.raises(ValueError, match="learn"):
         SpncDensity(forest=[{"learner": "learn"}]).fit(X)
+
+
+def test_folds_are_scored_in_processes_of_scikit_learn() -> None:
+    X, y = iris()
+    model = SpncClassifier(states=3, max_iterations=5)
+    alone = cross_val_score(model, X, y, cv=3)
+    assert np.array_equal(cross_val_score(model, X, y, cv=3, n_jobs=2), alone)
+    searched = GridSearchCV(SpncDensity(max_iterations=3), {"states": [2, 4]}, cv=2, n_jobs=2)
+    assert searched.fit(X).best_params_["states"] in (2, 4)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_jobs_give_the_same_model(kind: Any) -> None:
+    X, y = iris()
+    forest = [{"learner": "extra-spn", "count": 3, "min_instances": 40}]
+    fitted = [kind(forest=forest, max_iterations=2, n_jobs=n).fit(X, y) for n in (None, 2)]
+    assert to_bytes(fitted[0].model_) == to_bytes(fitted[1].model_)
+
+
+def test_what_joblib_is_told_holds_for_components_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `n_jobs`, as in scikit-learn."""
+    asked = []
+    monkeypatch.setattr(
+        "spnc.cluster.joblib_workers.JoblibWorkers.map",
+        lambda self, work, items: asked.append(self.count) or SERIAL.map(work, items),
+    )
+    X, _ = iris()
+    estimator = SpncDensity(forest=[{"learner": "extra-spn", "count": 2}], max_iterations=1)
+    estimator.fit(X)
+    with joblib.parallel_config(n_jobs=2):
+        estimator.fit(X)
+    assert asked == [2]

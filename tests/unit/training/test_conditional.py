@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import spnc
-from spnc.data.dataset import Table
 from spnc.data.hiding import hide_cells, hide_columns
+from spnc.data.table import Table
 from spnc.training import State
 from tests.unit.training.test_optimizers import break_off, train
 

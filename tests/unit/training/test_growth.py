@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import spnc
-from spnc.data.dataset import Table
+from spnc.data.table import Table
 from spnc.leaves.smoothing import Smoothing
 from spnc.training.m_step import m_step
 from tests.circuits import random_circuit, random_rows

@@ -22,6 +22,7 @@ from spnc.spec.read import read_recipe
 from spnc.training import State
 from spnc.training.fit import ProgramFitter
 from spnc.training.flow_pruning import Prune
+from spnc.training.optimizers.sgd import Sgd
 
 WAYS = {
     "em": "{method: em, max_iterations: 12}",
@@ -273,3 +274,23 @@ def test_steps_that_lead_astray_end_training_and_the_best_before_is_kept(spec: s
     kept = found.fitted.history[found.fitted.kept_iteration]
     assert kept.valid == max(r.valid for r in found.fitted.history)
     assert found.metrics["splits"]["valid"]["impossible_rows"] == kept.valid_impossible
+
+
+def test_a_step_that_leaves_the_range_of_numbers_ends_training(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = Sgd.open
+
+    def leaving(self: Sgd, task: Any, train: Any) -> Any:
+        steps = taken(self, task, train)
+        monkeypatch.setattr(task.engine, "expected_counts", fail)
+        return steps
+
+    def fail(*_: Any) -> Any:
+        raise FloatingPointError("a log-likelihood is not a number")
+
+    monkeypatch.setattr(Sgd, "open", leaving)
+    found = spnc.train(spec, ["optimizer={method: sgd, max_iterations: 2}"])
+    assert (found.fitted.stopped, found.fitted.kept_iteration) == ("divergence", 0)
+    with pytest.raises(spnc.InputError, match=r"E402.*left the range of numbers"):
+        spnc.train(spec, ["optimizer={method: sgd, max_iterations: 2, patience: none}"])

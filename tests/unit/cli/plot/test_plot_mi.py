@@ -13,8 +13,8 @@ from matplotlib.image import imread
 
 import spnc
 from spnc.cli import main
-from spnc.data.dataset import Table
 from spnc.data.pairs import mutual_information, pair_counts
+from spnc.data.table import Table
 from spnc.model import Model
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from spnc.data.column_types import column_of, plain_of_text, plain_type, short_type
 from spnc.data.columns import Column, Scale
-from spnc.graph.column_types import column_of, plain_of_text, plain_type, short_type
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""How training grows with rows, columns, edges and processes: one command, one file."""

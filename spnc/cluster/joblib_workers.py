@@ -1,0 +1,96 @@
+"""Workers of joblib: processes on this machine, or whatever backend the person has chosen.
+
+No backend is named here, so `joblib.parallel_config(backend=…)` around a call decides.
+"""
+
+from __future__ import annotations
+
+import signal
+import warnings
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+
+import joblib
+from joblib.parallel import get_active_backend
+
+from spnc.cluster.worker_setup import WorkerSetup, compute
+from spnc.common.signals import tidying
+from spnc.common.workers import Item, Result, Results, Work, Workers
+
+
+class JoblibWorkers(Workers):
+    """Computes several items at a time with joblib."""
+
+    def __init__(self, n_jobs: int | None, memory: int | None = None) -> None:
+        """`memory` is the most that this process and its workers may take together, in bytes."""
+        self._n_jobs, self._memory = n_jobs, memory
+        self.count = int(joblib.effective_n_jobs(n_jobs))
+
+    def map(self, work: Work[Item, Result], items: Iterable[Item]) -> Results[Result]:
+        """Yield the place of each item and work(item, check), in the order in which they finish."""
+        setup = WorkerSetup.here(self.count, self._memory)
+        call = joblib.delayed(compute)
+        calls = (call(setup, work, place, item) for place, item in enumerate(items))
+        backend, _ = get_active_backend()
+        with ExitStack() as stack:
+            stack.enter_context(tidying())  # a signal ends the workers before it ends us
+            if getattr(backend, "uses_threads", False):
+                stack.enter_context(_libraries_in_one_thread())
+            if backend.supports_return_generator:
+                parallel = joblib.Parallel(
+                    self._n_jobs, return_as="generator_unordered", batch_size=1
+                )
+                with _interruptions_held_back():
+                    results = parallel(calls)
+            else:  # all results at the end
+                results = _each(joblib.Parallel(self._n_jobs, batch_size=1)(calls))
+            stack.callback(_close, results)
+            try:
+                while (found := next(results, None)) is not None:
+                    yield found
+            except BrokenProcessPool as error:
+                raise MemoryError(
+                    "A worker process has ended, as happens when the system is short of memory: "
+                    f"{str(error).splitlines()[0]}"
+                ) from error
+
+
+@contextmanager
+def _libraries_in_one_thread() -> Iterator[None]:
+    """Let libraries such as BLAS use one thread, also where learners restore what there was before.
+
+    The limits of a library are those of the whole process: threads would undo each other's.
+    """
+    from spnc.learners.support.clustering import thread_pools
+
+    with thread_pools().limit(limits=1):
+        yield
+
+
+@contextmanager
+def _interruptions_held_back() -> Iterator[None]:
+    """Hold back Ctrl-C and SIGHUP while processes are started, which then never get them.
+
+    A terminal sends both to all of them, and they would print tracebacks, also those of loky that
+    run no code of spnc. They are ended by this process.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _each(results: list[tuple[int, Result]]) -> Results[Result]:
+    yield from results
+
+
+def _close(results: Generator[object, None, None]) -> None:
+    """End work whose results are not wanted any more."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it was not finished
+        results.close()

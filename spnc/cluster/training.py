@@ -1,0 +1,49 @@
+"""Where a recipe is trained: in this process, on several cores, or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from spnc.cluster import workers_for
+from spnc.common.observer import Progress
+from spnc.common.workers import Workers
+from spnc.spec.recipe import Recipe
+
+
+def workers_of(recipe: Recipe, n_jobs: int | None) -> Workers:
+    """Return who computes this many components or tries at a time, within the recipe's limits."""
+    return workers_for(n_jobs, recipe.limits.memory if recipe.limits is not None else None)
+
+
+@contextmanager
+def placed(
+    recipe: Recipe, client: Any, n_jobs: int | None, progress: Progress
+) -> Iterator[tuple[Recipe, Workers]]:
+    """Yield a recipe whose data knows where passes are computed, and who learns components.
+
+    `client` is a Dask client; with None, the recipe may name a cluster. On a cluster, components
+    and tries are computed by its workers, too, unless `n_jobs` says how many at a time.
+    """
+    if client is None and recipe.cluster is None:
+        yield recipe, workers_of(recipe, n_jobs)
+        return
+    from spnc.cluster.connection import check_workers, connected
+    from spnc.cluster.dask_rows import DaskCluster
+
+    with ExitStack() as stack:
+        if client is None:
+            assert recipe.cluster is not None
+            span = recipe.cluster.span_of("address")
+            client = stack.enter_context(connected(recipe.cluster.address, progress, span))
+        else:
+            check_workers(client)
+        import joblib
+
+        stack.enter_context(
+            joblib.parallel_config(backend="dask", client=client, n_jobs=n_jobs or -1)
+        )
+        data = replace(recipe.data, elsewhere=DaskCluster(client, progress))
+        yield replace(recipe, data=data), workers_for(n_jobs)

@@ -1,0 +1,245 @@
+"""Tables in partitions, which are never in memory all at once.
+
+A table of more rows than a partition holds is cut into partitions, each with its distinct rows.
+Where they end depends on the data alone, so that whoever adds up a sum over partitions, in whatever
+process, gets the same bits. If all partitions together have no more distinct rows than one holds,
+they become one.
+
+What is no sum over rows, such as most learning of structure, works on a sample of the rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from spnc.common.rng import random_stream
+from spnc.common.tree_sum import TreeSum
+from spnc.data.table import Block, Table
+
+PARTITION_ROWS = 1 << 20
+PARTITION_CELLS = 1 << 27  # of a partition at most: 128 MB of codes, or 1 GB of doubles
+
+
+def rows_of_partition(wanted: int, columns: int) -> int:
+    """Return how many rows a partition has, of a table with this many columns."""
+    return max(1, min(wanted, PARTITION_CELLS // max(1, columns)))
+
+
+class Part(Protocol):
+    """A partition: distinct rows with their weights."""
+
+    @property
+    def rows(self) -> int:
+        """The number of distinct rows."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """A SHA-256 of all cells and weights."""
+        ...
+
+    def table(self) -> Table:
+        """Return the rows; from a file, they are read anew each time."""
+        ...
+
+
+@dataclass(eq=False)
+class PartInMemory:
+    """A partition that is in memory."""
+
+    content: Table
+
+    @property
+    def rows(self) -> int:
+        """The number of distinct rows."""
+        return self.content.rows
+
+    @cached_property
+    def digest(self) -> str:
+        """A SHA-256 of all cells and weights."""
+        return digest_of(self.content)
+
+    def table(self) -> Table:
+        """Return the rows."""
+        return self.content
+
+
+@dataclass(frozen=True, eq=False)
+class PartedTable:
+    """Rows in partitions, and a sample of them in memory.
+
+    `rows` and `total` are the number of rows and their weight before equal ones were merged.
+    """
+
+    parts: Sequence[Part]
+    sample: Table
+    rows: int
+    total: float
+    # Computes passes elsewhere (`spnc.backends.parted.RemotePasses`); None: in this process.
+    passes: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process computes passes itself.
+        return PartedTable, (self.parts, self.sample, self.rows, self.total)
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.sample.width
+
+    @property
+    def stored_rows(self) -> int:
+        """The number of rows in all partitions, each of which has distinct ones."""
+        return sum(part.rows for part in self.parts)
+
+    def distinct(self) -> Rows:
+        """Return the distinct rows: a table if there is one partition, else the partitions."""
+        return self.parts[0].table() if len(self.parts) == 1 else self
+
+
+Rows = Table | PartedTable
+
+
+class Elsewhere(Protocol):
+    """Other processes that compute passes over partitions."""
+
+    def passes(self, table: PartedTable) -> Any:
+        """Return the passes over the partitions of a table (`RemotePasses`)."""
+        ...
+
+
+class Partitioning:
+    """Cuts rows that come in pieces into partitions, and draws a sample of them.
+
+    `keep` returns a partition of these distinct rows. It is called once for each of them, and once
+    more if all are merged into one.
+    """
+
+    def __init__(
+        self, rows: int, share: float, rng: np.random.Generator, keep: Callable[[Table], Part]
+    ) -> None:
+        """`rows` is how many a partition has, `share` the probability of a row to be sampled."""
+        self._size, self._share, self._rng, self._keep = rows, share, rng, keep
+        self._open: list[Table] = []  # rows of the partition that is not full yet
+        self._parts: list[Part] = []
+        self._sampled: list[Table] = []
+        self._merged: TreeSum[Table] | None = TreeSum(self._together)
+        self._rows, self._total = 0, 0.0
+
+    def add(self, piece: Table) -> None:
+        """Add the next rows."""
+        if piece.rows == 0:
+            return
+        self._rows += piece.rows
+        self._total += piece.total
+        chosen = np.flatnonzero(self._rng.random(piece.rows) < self._share)
+        if len(chosen):
+            self._sampled.append(piece.take(chosen))
+        while piece.rows:
+            room = self._size - sum(table.rows for table in self._open)
+            self._open.append(piece.take(slice(0, room)))
+            if piece.rows < room:
+                return
+            piece = piece.take(slice(room, None))
+            self._close()
+
+    def _close(self) -> None:
+        """Make a partition of the rows that are waiting."""
+        if not self._open:
+            return
+        distinct = stacked(self._open).distinct()
+        self._open = []
+        self._parts.append(self._keep(distinct))
+        if self._merged is not None:
+            try:
+                self._merged.append(distinct)
+            except _TooManyError:
+                self._merged = None
+
+    def _together(self, one: Table, other: Table) -> Table:
+        """Return the distinct rows of two tables, if a partition has room for them."""
+        found = stacked([one, other]).distinct()
+        if found.rows > self._size:
+            raise _TooManyError
+        return found
+
+    @property
+    def rows(self) -> int:
+        """The number of rows so far."""
+        return self._rows
+
+    def finished(self) -> Rows:
+        """Return all rows; in memory if they fit into a partition. There has to be one."""
+        if not self._parts and self._share >= 1.0:
+            return stacked(self._sampled)
+        self._close()
+        parts: Sequence[Part] = tuple(self._parts)
+        if self._merged is not None and len(parts) > 1:
+            with suppress(_TooManyError):
+                parts = (self._keep(self._merged.total()),)
+        sample = stacked(self._sampled) if self._sampled else parts[0].table().take(slice(0, 1))
+        return PartedTable(parts, sample, self._rows, self._total)
+
+
+class _TooManyError(Exception):
+    """All rows together do not fit into one partition."""
+
+
+def partitioned(table: Table, wanted: int, seed: int, name: str) -> Rows:
+    """Return a table in partitions of about `wanted` rows if it has more, else the table itself.
+
+    `name` is that of the split: each has a sample of its own.
+    """
+    size = rows_of_partition(wanted, table.width)
+    if table.rows <= size:
+        return table
+    cutter = Partitioning(size, size / table.rows, sampling_stream(seed, name), PartInMemory)
+    cutter.add(table)
+    return cutter.finished()
+
+
+def sampling_stream(seed: int, split: str) -> np.random.Generator:
+    """Return the random numbers that choose the rows of a split that are sampled."""
+    return random_stream(seed, "sample", split)
+
+
+def stacked(tables: Sequence[Table]) -> Table:
+    """Return the rows of several tables, whose cells are stored alike, one after another."""
+    if len(tables) == 1:
+        return tables[0]
+    blocks = [
+        Block(first.columns, np.concatenate([t.blocks[i].cells for t in tables], axis=1))
+        for i, first in enumerate(tables[0].blocks)
+    ]
+    return Table.of_blocks(blocks, np.concatenate([table.weights for table in tables]))
+
+
+def tables_of(rows: Rows) -> Iterator[Table]:
+    """Yield the table, or that of each partition in order."""
+    if isinstance(rows, Table):
+        yield rows
+    else:
+        yield from (part.table() for part in rows.parts)
+
+
+def in_memory(rows: Rows) -> Table:
+    """Return the rows, or the sample of them that is in memory."""
+    return rows if isinstance(rows, Table) else rows.sample
+
+
+def digest_of(table: Table) -> str:
+    """Return a SHA-256 of all cells and weights, as they are stored."""
+    sha = hashlib.sha256()
+    for block in table.blocks:
+        sha.update(f"{block.columns.tolist()} {block.cells.dtype} {block.cells.shape}\n".encode())
+        for cells in block.cells:
+            sha.update(np.ascontiguousarray(cells).tobytes())
+    sha.update(np.ascontiguousarray(table.weights).tobytes())
+    return sha.hexdigest()
