@@ -87,7 +87,7 @@ def judge_first_line(rows: Sequence[Sequence[str]], rules: TextRules) -> FirstLi
     `auto`: it does if it has a word above a column of numbers or dates. If all its words are above
     columns of words, it does unless one of them occurs again below, or a number among them lies
     in the range of the numbers below it. A line of words that are all known names holds names
-    in any case.
+    in any case. A line of empty cells never does.
     """
     header = rules.header
     if not rows:
@@ -95,7 +95,7 @@ def judge_first_line(rows: Sequence[Sequence[str]], rules: TextRules) -> FirstLi
     marks = {m.strip() for m in rules.missing}
     first = [cell.strip() for cell in rows[0]]
     called = {cell or default_name(i) for i, cell in enumerate(first)}
-    if called <= rules.names and not all(map(is_typed, first)):
+    if any(first) and called <= rules.names and not all(map(is_typed, first)):
         return FirstLine(True)
     # R writes names of rows without a name above them: then names begin at the second column.
     widths = {len(row) for row in rows[1:]}

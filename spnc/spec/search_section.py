@@ -149,6 +149,7 @@ class _Expansion:
                 self.found.paths, self.found.nodes, variations, strict=True
             )
         )
+        self._report_equal(choices)
         # The order must not depend on how the spec is written: formatting changes no try.
         order = sorted(range(len(choices)), key=lambda k: place_of(whole, choices[k].path))
         tries = []
@@ -162,6 +163,18 @@ class _Expansion:
         if self.failed:
             return None
         return replace(whole, space=Space(tuple(choices[k] for k in order), tuple(tries)))
+
+    def _report_equal(self, choices: Many[Choice]) -> None:
+        """Report values that are written in different ways, and mean the same."""
+        for choice, items in zip(choices, self.found.values, strict=True):
+            seen: set[str] = set()
+            for value, item in zip(choice.values, items, strict=True):
+                text = value_text(value)
+                if text in seen:
+                    self.failed = True
+                    message = f"`{text}` is in the list twice"
+                    self.sink.error("E130", message, item.span, help="keep one of them")
+                seen.add(text)
 
     def _points(self, how: Search, order: list[int]) -> list[tuple[int, ...]]:
         """The points to try, by the choices in this order."""

@@ -99,6 +99,18 @@ def test_good_files_are_read_in_pieces(
     assert found["all"].tobytes() == expected["all"].tobytes()
 
 
+def test_a_first_line_of_empty_cells_is_a_row_also_for_a_model(tmp_path: Path) -> None:
+    # Its cells have the names that such columns get, which once made a header of it.
+    path = tmp_path / "table.txt"
+    path.write_text("  \n1 0.\n1e3\n")
+    dataset = load_table(str(path), Sink())
+    assert dataset is not None
+    assert dataset.in_memory("all").rows == 3
+    pieces = stream_table(str(path), Sink(), columns=dataset.columns, rules=dataset.rules)
+    found = np.concatenate([piece.values for _, piece in pieces])
+    np.testing.assert_array_equal(found, dataset.in_memory("all").values)
+
+
 BAD = {
     "ragged.csv": ROWS + "1\n" + ROWS + "0,1,1\n",
     "ragged-named.csv": "a,b\n" + ROWS + "1\n" + ROWS + "0,1,\n",

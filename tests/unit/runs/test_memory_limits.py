@@ -81,7 +81,10 @@ class Greedy(Observer):
         self.held.append(np.ones(1 << 24))
 
 
-def test_what_took_the_memory_is_named_and_the_older_run_is_there(spec: str) -> None:
+def test_what_took_the_memory_is_named_and_the_older_run_is_there(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spnc.common.memory.CHECK_SECONDS", 0.0)  # training takes no longer
     spnc.train(spec, out="run")
     before = Path("run/model.spnc").read_bytes()
 

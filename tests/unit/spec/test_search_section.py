@@ -204,6 +204,20 @@ TEXTS = [f"{HEAD}forest: {FORESTS[0]}\n{rest}\n" for rest in NOTATIONS]
 TEXTS += [f"{HEAD}forest: {forest}\n{NOTATIONS[1]}\n" for forest in FORESTS]
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        "[{learner: extra-spn}, {learner: extra-spn}]",
+        "[extra-spn, {learner: extra-spn}]",
+        "[{learner: extra-spn, beta: 0.5}, {beta: 5.0e-1, learner: extra-spn}]",
+    ],
+)
+def test_values_that_mean_the_same_are_refused(values: str) -> None:
+    (found,) = problems(f"{HEAD}forest: [{{search: {values}}}]\n")
+    assert found.code == "E130"
+    assert "is in the list twice" in found.message
+
+
 @pytest.mark.parametrize("full", [False, True], ids=["given", "full"])
 @pytest.mark.parametrize("text", TEXTS)
 def test_both_languages_say_the_same_and_formatting_twice_is_once(text: str, full: bool) -> None:
