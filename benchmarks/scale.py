@@ -1,11 +1,12 @@
 """Measure how training grows with rows, columns, edges and processes.
 
-    python -m benchmarks.scale [--quick] [--only rows,processes,columns,edges]
-                               [--results FOLDER] [--page-only]
+    python -m benchmarks.scale [--quick] [--only PART,PART…] [--results FOLDER] [--page-only]
 
-A full run generates tables of up to 100 million rows and takes about two hours on two cores. It
-writes benchmarks/results/scale.json and scale.md. With --quick or --only, it only prints the page,
-unless --results names a folder. The exit code is 1 if ways of computing gave other bits.
+The parts: rows, processes, kills, overhead, columns, edges, planning. A full run generates tables
+of up to 100 million rows and takes about two hours on two cores. Every part is added to
+benchmarks/results/scale.json when it is measured, in the place of an earlier one, and scale.md is
+written anew, as is the table in docs/scaling.md. With --quick, the page is only printed, unless
+--results names a folder. The exit code is 1 if ways of computing gave other bits.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common.markdown import with_part
 from benchmarks.common.steps import Steps
-from benchmarks.common.trainings import RESULTS
-from benchmarks.scaling import columns, edges, page, processes, rows
+from benchmarks.common.trainings import RESULTS, ROOT
+from benchmarks.scaling import columns, edges, kills, overhead, page, planning, processes, rows
 from spnc.common.atomic import write_text
 
-PARTS = ("rows", "processes", "columns", "edges")
-PROCESS_ROWS = {"full": (10_000_000, 50), "quick": (1_500_000, 17)}
+DOCS = ROOT / "docs" / "scaling.md"
+PROCESS_ROWS = {"full": (10_000_000, 50), "quick": (1_200_000, 50)}
 COLUMNS = {"full": (500, 1000, 2000, 5000), "quick": (100, 200)}
 EDGES = {"full": (1_000_000, 3_000_000, 10_000_000), "quick": (100_000, 300_000)}
 
@@ -33,17 +36,19 @@ EDGES = {"full": (1_000_000, 3_000_000, 10_000_000), "quick": (100_000, 300_000)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and write the page. Return the exit code."""
     options = parsed(arguments)
-    folder = options.results or RESULTS
-    if options.page_only:
+    folder = options.results or (None if options.quick else RESULTS)
+    found: dict[str, Any] = {}
+    if folder is not None and (folder / "scale.json").is_file():
         found = json.loads((folder / "scale.json").read_text(encoding="utf-8"))
-        write_text(folder / "scale.md", page.page(found))
-        return 0
-    found = measured(options.only, quick=options.quick)
+    if not options.page_only:
+        for name in options.only:
+            found[name] = measured(name, quick=options.quick)
+            _write(found, folder)
+    _write(found, folder)
+    if folder == RESULTS and (text := page.extrapolation(found)):
+        docs = DOCS.read_text(encoding="utf-8")
+        write_text(DOCS, with_part(docs, "extrapolation", text))
     print(page.page(found))
-    if options.results or (not options.quick and set(options.only) == set(PARTS)):
-        folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / "scale.json", json.dumps(found, indent=1) + "\n")
-        write_text(folder / "scale.md", page.page(found))
     return 1 if page.other_bits(found) else 0
 
 
@@ -68,35 +73,86 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def measured(parts: Sequence[str], *, quick: bool) -> dict[str, Any]:
-    """Measure these parts, and return what scale.json holds."""
-    steps, kind = Steps(), "quick" if quick else "full"
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    found: dict[str, Any] = {"quick": quick, "cores": os.cpu_count(), "load": round(load, 2)}
+def measured(part: str, *, quick: bool) -> dict[str, Any]:
+    """Measure a part, and return what scale.json holds about it."""
+    steps = Steps()
+    about = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "quick": quick,
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if "rows" in parts:
-            found["rows"] = []
-            for size in rows.QUICK if quick else rows.FULL:
-                steps.say(f"{size.rows:,} rows of {size.columns} columns")
-                found["rows"].append(rows.measured(size, folder))
-        if "processes" in parts:
-            found["processes"] = {}
-            specs = [processes.generated_spec(folder, *PROCESS_ROWS[kind])]
-            if not quick and os.environ.get("SPNC_DATA"):
-                specs.append(processes.MSNBC)
-            for spec in specs:
-                steps.say(f"{spec.stem} in all ways")
-                found["processes"][spec.stem] = list(processes.measured(spec, folder))
-    if "columns" in parts:
-        steps.say("columns")
-        found["columns"] = columns.main(["--columns", ",".join(map(str, COLUMNS[kind]))])
-    if "edges" in parts:
-        steps.say("edges")
-        found["edges"] = [one._asdict() for one in edges.growth(EDGES[kind], "hclt")]
-    found["seconds"] = round(steps.done(), 1)
+        found = PARTS[part]("quick" if quick else "full", Path(name), steps)
+    return {**about, "seconds": round(steps.done(), 1), "found": found}
+
+
+def _write(found: dict[str, Any], folder: Path | None) -> None:
+    """Write what was found so far, so that nothing is lost if a later part is interrupted."""
+    if folder is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "scale.json", json.dumps(found, indent=1) + "\n")
+    write_text(folder / "scale.md", page.page(found))
+
+
+def _rows(kind: str, folder: Path, steps: Steps) -> Any:
+    found = []
+    for size in rows.QUICK if kind == "quick" else rows.FULL:
+        steps.say(f"{size.rows:,} rows of {size.columns} columns")
+        found.append(rows.measured(size, folder))
     return found
 
+
+def _processes(kind: str, folder: Path, steps: Steps) -> Any:
+    specs = [processes.generated_spec(folder, *PROCESS_ROWS[kind])]
+    if kind == "full" and os.environ.get("SPNC_DATA"):
+        specs.append(processes.MSNBC)
+    found = {}
+    for spec in specs:
+        steps.say(f"{spec.stem} in all ways")
+        found[spec.stem] = list(processes.measured(spec, folder))
+    return found
+
+
+def _kills(kind: str, folder: Path, steps: Steps) -> Any:
+    spec = processes.generated_spec(folder, *PROCESS_ROWS[kind])
+    steps.say(f"{spec.stem} with workers killed")
+    return {spec.stem: kills.measured(spec, folder)}
+
+
+def _overhead(kind: str, _: Path, steps: Steps) -> Any:
+    steps.say("passes over nearly empty partitions")
+    return list(overhead.measured((8, 32) if kind == "quick" else overhead.PARTS))
+
+
+def _columns(kind: str, _: Path, steps: Steps) -> Any:
+    steps.say("columns")
+    return columns.main(["--columns", ",".join(map(str, COLUMNS[kind]))])
+
+
+def _edges(kind: str, _: Path, steps: Steps) -> Any:
+    steps.say("edges")
+    return [one._asdict() for one in edges.growth(EDGES[kind], "hclt")]
+
+
+def _planning(kind: str, folder: Path, steps: Steps) -> Any:
+    found = []
+    for spec in planning.specs(quick=kind == "quick"):
+        steps.say(f"planning of {spec.stem}")
+        found.append(planning.measured(spec, folder))
+    return found
+
+
+PARTS: dict[str, Callable[[str, Path, Steps], Any]] = {
+    "rows": _rows,
+    "processes": _processes,
+    "kills": _kills,
+    "overhead": _overhead,
+    "columns": _columns,
+    "edges": _edges,
+    "planning": _planning,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

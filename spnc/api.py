@@ -23,7 +23,7 @@ from spnc.common.progress_display import displayed
 from spnc.compilation import circuit_model, compile_recipe
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
-from spnc.data.frames import raw_from_python
+from spnc.data.frames import given_rows
 from spnc.data.sources import FROM_PYTHON
 from spnc.diagnostics import Diagnostic, InputError, Sink, counted, in_reading_order, read_source
 from spnc.exports.spflow.reading import read_spflow
@@ -148,7 +148,7 @@ def train(
 
     `spec` is the path of a file, or a dict with the same keys. `data` is a data frame, a dict of
     columns or an array, in place of the rows that the spec names; its other options about data
-    apply.
+    apply. The rows of a Dask frame stay in its partitions, on the workers of `client` if given.
 
     `settings` are overrides such as `"optimizer.max_iterations=50"`. With `out`, the run is written
     to that folder as `spnc train` writes it (True: `runs/NAME`); Ctrl-C then saves a checkpoint and
@@ -173,7 +173,7 @@ def train(
     run = _open_run(recipe, out, sink, resume=resume, overwrite=overwrite)
     with (
         _observed(progress, log, recipe.limits, limit, sink, run) as watch,
-        placed(recipe, client, n_jobs, watch.progress) as (recipe, workers),
+        placed(recipe, client, n_jobs, watch) as (recipe, workers),
     ):
         found = read_finished(run, limit, sink, partial(_recipe_and_data, recipe, watch))
         if found is not None:
@@ -232,7 +232,7 @@ def _recipe(
     allow_plugins: bool,
 ) -> Recipe | None:
     """Return the recipe of a file or a dict, with the table that was given in Python, if any."""
-    table = raw_from_python(data, sink) if data is not None else None
+    table = given_rows(data, sink) if data is not None else None
     read: Callable[..., Recipe | None] = read_recipe
     where: Any = spec
     if isinstance(spec, Mapping):
@@ -273,7 +273,7 @@ def train_auto(
     given = as_settings(settings)
     seconds = read_budget(budget_text, sink)
     named = isinstance(table, str | Path)
-    rows = None if named else raw_from_python(table, sink)
+    rows = None if named else given_rows(table, sink)
     name = str(table) if named else FROM_PYTHON
     start = sink.require(read_start(name, given, sink))
     if rows is not None:
@@ -283,7 +283,7 @@ def train_auto(
     limits = start.recipe.limits
     with (
         _observed(progress, log, limits, limit, sink, run) as watch,
-        placed(start.recipe, client, n_jobs, watch.progress) as (recipe, workers),
+        placed(start.recipe, client, n_jobs, watch) as (recipe, workers),
     ):
         start = replace(start, recipe=recipe.as_trained())
         found = read_finished(run, limit, sink, partial(_start_and_data, start, watch))

@@ -95,7 +95,7 @@ def _trained(
         # The chosen recipe of a search, or that of a training that was ended early.
         own = Sink()
         allowed = recipe.plugins is not None
-        given = recipe.data.table is not None
+        given = recipe.data.is_given
         chosen = own.require(read_recipe(run.lock, own, allow_plugins=allowed, data_given=given))
         recipe = replace(chosen, data=recipe.data, lock=None)
     recipe = recipe.as_trained()

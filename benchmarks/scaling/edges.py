@@ -26,6 +26,7 @@ from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
 from spnc.forest.grow import grow, put_top_sum
 from spnc.graph.circuit_arrays import recorded_circuit
+from spnc.graph.forest import Forest
 from spnc.learners import Learner
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.learners.hclt import HiddenChowLiu
@@ -80,7 +81,7 @@ def measured(edges: int, learner: str) -> Measured:
     own, make = LEARNERS[learner]
     dataset = made("edges", COLUMNS, ROWS)
     component = Component(learner=make(), count=max(1, round(edges / own)))
-    forest = run("learn", _forest, dataset, component)
+    forest = run("learn", forest_of, dataset, component)
     circuit = run("arrays", recorded_circuit, forest.builder)
     del forest
     if not run("check", is_plainly_valid, circuit):
@@ -97,7 +98,8 @@ def measured(edges: int, learner: str) -> Measured:
     return Measured(program.edges, tuple(stages))
 
 
-def _forest(dataset: Dataset, component: Component) -> Any:
+def forest_of(dataset: Dataset, component: Component) -> Forest:
+    """Learn a component, with a sum over its copies on top."""
     sink = Sink()
     forest = grow([component], dataset, smoothing=SMOOTHING, seed=0, sink=sink)
     sink.stop()

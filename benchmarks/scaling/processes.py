@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from benchmarks.common.trainings import ROOT
 from benchmarks.scaling.generated import write_table
-from benchmarks.scaling.trained_apart import trained_apart
+from benchmarks.scaling.trained_apart import bits, trained_apart
 
 ITERATIONS = 20
 SPEC = """model: processes
@@ -50,16 +49,27 @@ def generated_spec(folder: Path, rows: int, columns: int) -> Path:
     return spec
 
 
+def with_rows_encoded(spec: Path, folder: Path) -> dict[str, str]:
+    """Let the rows of a spec be encoded; return the environment in which they are found again."""
+    cache = {"SPNC_CACHE": str(folder / "cache")}
+    trained_apart(
+        spec,
+        folder / f"{spec.stem}-first",
+        "--set",
+        "optimizer.max_iterations=0",
+        environment=cache,
+    )
+    return cache
+
+
 def measured(spec: Path, folder: Path) -> Iterator[dict[str, Any]]:
     """Train a spec in all ways, one after another, and yield what each took.
 
     The rows are encoded before, so that this is not counted for the first way alone.
     """
-    cache = {"SPNC_CACHE": str(folder / "cache")}
-    trained_apart(spec, folder / "first", "--set", "optimizer.max_iterations=0", environment=cache)
+    cache = with_rows_encoded(spec, folder)
     for number, way in enumerate(WAYS):
         run = folder / f"{spec.stem}-{number}"
         threads = {"NUMBA_NUM_THREADS": str(way.threads), "OMP_NUM_THREADS": str(way.threads)}
         found = trained_apart(spec, run, *way.options, environment={**cache, **threads})
-        bits = hashlib.sha256((run / "model.spnc").read_bytes()).hexdigest()
-        yield {"way": way.name, "bits": bits[:16], **found.to_json()}
+        yield {"way": way.name, "bits": bits(run), **found.to_json()}

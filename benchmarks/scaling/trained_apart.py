@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -70,3 +71,8 @@ def trained_apart(
         test=metrics["splits"]["test"]["avg_ll"],
         model_mb=round((run / "model.spnc").stat().st_size / 1e6, 2),
     )
+
+
+def bits(run: Path) -> str:
+    """Return a digest of the model in a run's folder."""
+    return hashlib.sha256((run / "model.spnc").read_bytes()).hexdigest()[:16]

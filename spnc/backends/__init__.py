@@ -16,7 +16,8 @@ class Engine(Protocol):
     """A program opened on a backend.
 
     An engine that plans its passes may count the seconds in an attribute `planning`, which a run
-    reports apart from those of training.
+    reports apart from those of training, and say in `loads_at_once` how many tables may be loaded
+    by different threads at the same time (without it, one).
     """
 
     program: Program

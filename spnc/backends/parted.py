@@ -12,8 +12,10 @@ from typing import Any, Protocol, TypeVar
 from spnc.backends import Backend, Engine
 from spnc.common.arrays import Floats, Ints
 from spnc.common.memory import resident, room
+from spnc.common.threads import in_threads
 from spnc.common.tree_sum import TreeSum
 from spnc.data.parted import PartedTable, Rows
+from spnc.data.piles import Piles
 from spnc.data.table import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
@@ -54,10 +56,18 @@ class SummedBatch(ABC):
 
 
 class RemotePasses(Protocol):
-    """Computes passes over the partitions of a table in other processes."""
+    """Computes passes and other sums over the partitions of a table in other processes."""
 
     def load(self, backend: Backend, program: Program, *, once: bool) -> SummedBatch:
         """Return the partitions, ready for passes."""
+        ...
+
+    def sum(self, work: Callable[[Table], Found], plus: Callable[[Found, Found], Found]) -> Found:
+        """Return the sum of what `work` returns for each partition, as `PartedTable.sum` does."""
+        ...
+
+    def piles(self, check: Callable[[], None]) -> Piles:
+        """Return piles for the rows of the partitions; `check` may raise to end the work."""
         ...
 
 
@@ -127,6 +137,7 @@ class PartedBatch(SummedBatch):
     _kept: dict[int, Any] = field(default_factory=dict)
     _waiting: dict[int, Any] = field(default_factory=dict)
     _is_full: bool = False
+    _size: int | None = None  # the bytes of a partition
 
     def score(self, parameters: Parameters) -> Score:
         """Return how well all rows are explained."""
@@ -144,26 +155,44 @@ class PartedBatch(SummedBatch):
 
     def _each(self, work: Callable[[Any], Found]) -> Iterator[Found]:
         """Yield what some work on each loaded partition returns, in order."""
-        for number, part in enumerate(self.table.parts):
-            batch = self._kept.get(number)
-            if batch is not None:
-                yield work(batch)
-                continue
-            if number in self._waiting:
-                batch = self._waiting[number].restored()
-                found = work(batch)
+        number, count = 0, len(self.table.parts)
+        while number < count:
+            if number in self._kept:
+                yield work(self._kept[number])
+                number += 1
+            elif number in self._waiting:
+                yield work(self._waiting[number].restored())
+                number += 1
             else:
-                before = resident() or 0
-                batch = self.engine.load(part.table(), once=self.once)
-                found = work(batch)
-                if not self.once:
-                    self._keep(number, batch, (resident() or 0) - before)
-            del batch
-            yield found
+                some = range(number, min(number + self._at_once(), count))
+                yield from self._first_pass(some, work)
+                number = some.stop
 
-    def _keep(self, number: int, batch: Any, size: int) -> None:
-        """Keep a partition of this many bytes loaded, or let it wait on disk."""
-        self._is_full = self._is_full or room() < _LEFT * max(0, size)
+    def _first_pass(self, some: range, work: Callable[[Any], Found]) -> list[Found]:
+        """Load partitions that follow one another, at the same time; return the work on each."""
+        before = resident() or 0
+        batches = in_threads(self._loaded, some, len(some))
+        found = [work(batch) for batch in batches]
+        if not self.once:
+            self._size = max(0, (resident() or 0) - before) // len(some)
+            for number, batch in zip(some, batches, strict=True):
+                self._keep(number, batch)
+        return found
+
+    def _loaded(self, number: int) -> Any:
+        return self.engine.load(self.table.parts[number].table(), once=self.once)
+
+    def _at_once(self) -> int:
+        """Return how many partitions are loaded at a time: one, until their size is known."""
+        if self._size is None:
+            return 1
+        most = getattr(self.engine, "loads_at_once", 1)
+        return max(1, min(most, room() // max(1, _LEFT * self._size)))
+
+    def _keep(self, number: int, batch: Any) -> None:
+        """Keep a partition loaded, or let it wait on disk."""
+        assert self._size is not None
+        self._is_full = self._is_full or room() < _LEFT * self._size
         if not self._is_full:
             self._kept[number] = batch
             return

@@ -2,60 +2,108 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from multiprocessing import resource_tracker
 from typing import Any
 
 import spnc
+from spnc.cluster.heartbeats import Heartbeats, NoAnswerError, SilentWorkerError
 from spnc.cluster.trouble import report_no_dask, report_unreachable, report_workers
 from spnc.cluster.worker import OtherVersionError, check_version
-from spnc.common.observer import Progress, silent
+from spnc.common.observer import Observer
+from spnc.common.signals import interruptions_held_back
 from spnc.diagnostics import Span
 from spnc.spec.cluster import LOCAL
 
-CONNECT_SECONDS = 30.0
+_LOGGERS = ("distributed", "distributed.client")  # that Dask gives levels of their own
 
 
 @contextmanager
-def connected(address: str, progress: Progress = silent, span: Span | None = None) -> Iterator[Any]:
+def connected(
+    address: str, observer: Observer | None = None, span: Span | None = None
+) -> Iterator[Any]:
     """Yield the client of a cluster, `tcp://host:port` or `local:N`, whose workers can be used.
 
-    Stops with a diagnostic if it cannot be reached (E512).
+    Stops with a diagnostic if it cannot be reached within the time that Dask's configuration
+    gives (`distributed.comm.timeouts.connect`, E512).
     """
     try:
         distributed: Any = import_module("distributed")
+        dask: Any = import_module("dask")
     except ImportError as error:
         report_no_dask(error, span)
+    seconds = dask.utils.parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
     with ExitStack() as stack:
-        local = re.fullmatch(LOCAL, address)
+        stack.enter_context(_quiet())
         try:
-            if local is not None:
-                cluster = stack.enter_context(
-                    distributed.LocalCluster(
-                        n_workers=int(local[1]),
-                        threads_per_worker=1,
-                        dashboard_address="127.0.0.1:0",
-                        silence_logs=50,
-                    )
-                )
-                client = stack.enter_context(distributed.Client(cluster))
-            else:
-                client = stack.enter_context(
-                    distributed.Client(address, timeout=CONNECT_SECONDS, name="spnc")
-                )
-            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        except (OSError, TimeoutError, ValueError) as error:
+            client = _client(distributed, address, stack)
+            client.wait_for_workers(1, timeout=seconds)
+            check_workers(client, span)
+        # TypeError: no certificates for an address that begins with `tls://`.
+        except (OSError, TimeoutError, TypeError, ValueError, NoAnswerError) as error:
             report_unreachable(address, error, span)
-        check_workers(client, span)
-        progress(f"cluster, dashboard at {client.dashboard_link}", 0, None)
+        if observer is not None:
+            observer.notice(f"cluster: {client.scheduler.address}, {_dashboard(client)}")
         yield client
 
 
-def check_workers(client: Any, span: Span | None = None) -> None:
-    """Stop with a diagnostic if a worker has no spnc, or another version of it (E513)."""
+def _client(distributed: Any, address: str, stack: ExitStack) -> Any:
+    """Return a client of a cluster; one on this machine is started, and ends with the stack."""
+    local = re.fullmatch(LOCAL, address)
+    if local is None:
+        return stack.enter_context(distributed.Client(address, name="spnc"))
+    if hasattr(signal, "pthread_sigmask"):
+        # When Python starts it, it lets interruptions through again.
+        resource_tracker.ensure_running()
+    with interruptions_held_back():
+        cluster = stack.enter_context(
+            distributed.LocalCluster(
+                n_workers=int(local[1]),
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
+        )
+    return stack.enter_context(distributed.Client(cluster))
+
+
+def _dashboard(client: Any) -> str:
+    """Return where the dashboard of a cluster is."""
+    link = client.dashboard_link
+    return f"dashboard at {link}" if link else "without a dashboard"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Let Dask write nothing to the error stream: diagnostics say what is wrong."""
+    before = [(logger, logger.level) for logger in map(logging.getLogger, _LOGGERS)]
     try:
-        client.run(check_version, spnc.__version__)
-    except (OtherVersionError, ImportError) as error:
-        report_workers(error, span)
+        for logger, _ in before:
+            logger.setLevel(logging.CRITICAL)
+        yield
+    finally:
+        for logger, level in before:
+            logger.setLevel(level)
+
+
+def check_workers(client: Any, span: Span | None = None) -> None:
+    """Stop with a diagnostic if a worker has no spnc, or another version of it (E513).
+
+    A worker that is silent is left out: it is asked again when it is given work.
+    """
+    heartbeats = Heartbeats(client)
+    while True:
+        try:
+            heartbeats.awaited(
+                lambda workers: client.run(check_version, spnc.__version__, workers=workers)
+            )
+        except SilentWorkerError:
+            continue
+        except (OtherVersionError, ImportError) as error:
+            report_workers(error, span)
+        return

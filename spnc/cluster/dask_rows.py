@@ -1,4 +1,4 @@
-"""Partitions on the workers of a Dask cluster, and passes over them.
+"""Partitions on the workers of a Dask cluster, passes and other sums over them.
 
 Parameters go out, and what is summed over rows comes back, added up on the workers in a fixed
 order. So the result depends neither on the number of workers nor on which of them died.
@@ -7,30 +7,37 @@ order. So the result depends neither on the number of workers nor on which of th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence, Set
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import spnc
 from spnc.backends import Backend
 from spnc.backends.parted import SummedBatch, added_counts
 from spnc.cluster import worker
-from spnc.cluster.trouble import report_lost, report_workers
-from spnc.common.observer import Progress, silent
-from spnc.common.tree_sum import additions
+from spnc.cluster.attempts import Attempts, Tasks
+from spnc.cluster.carried import Carried
+from spnc.cluster.dask_piles import DaskPiles
+from spnc.cluster.dask_shards import DaskShards, PartOnWorkers
+from spnc.cluster.holders import Held, balanced
+from spnc.common.observer import Observer
 from spnc.data.parted import PartedTable
+from spnc.data.piles import Piles
+from spnc.data.table import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
 
-ATTEMPTS = 5  # at a pass during which workers are lost, or the scheduler
-_PAUSE = 2.0  # seconds before another attempt: a worker that died is started again meanwhile
+Found = TypeVar("Found")
 
 
 class DaskCluster:
     """A cluster that computes passes over tables in partitions."""
 
-    def __init__(self, client: Any, progress: Progress = silent) -> None:
-        self.client, self.progress = client, progress
+    def __init__(self, client: Any, observer: Observer | None = None) -> None:
+        self.client, self.observer = client, observer or Observer()
+        self.attempts = Attempts(client)
+        self._frames: list[DaskShards] = []
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Work that is sent to a worker is done there.
@@ -40,40 +47,148 @@ class DaskCluster:
         """Return the passes over the partitions of a table."""
         return DaskPasses(self, table)
 
+    def shards(self, frame: Any) -> DaskShards:
+        """Return the shards of a Dask frame, which stay on the workers."""
+        found = DaskShards(self.attempts, frame)
+        self._frames.append(found)
+        return found
+
+    def close(self) -> None:
+        """Let go of what other processes were told of."""
+        for frame in self._frames:
+            frame.close()
+
 
 def _nowhere() -> None:
     """Return what a cluster is to its workers: none."""
 
 
+class _Sent(NamedTuple):
+    """A circuit on its way: where it was sent first, and the futures of the workers that got it."""
+
+    backend: Backend
+    circuit: Any
+    by_worker: dict[str, Any]
+
+
 class DaskPasses:
-    """The partitions of a table, on workers."""
+    """The partitions of a table, on workers.
+
+    Each is held by one worker, which computes all passes over it: another one would have to get the
+    rows and lay them out first.
+    """
 
     def __init__(self, cluster: DaskCluster, table: PartedTable) -> None:
         self.cluster, self.table = cluster, table
-        self._futures: list[Any] = []
+        self._held: list[Held | None] = [None] * len(table.parts)
+        self._circuits: WeakKeyDictionary[Program, _Sent] = WeakKeyDictionary()
+        self._can_read: bool | None = None  # whether workers can read the partitions' files
 
     def load(self, backend: Backend, program: Program, *, once: bool) -> DaskBatch:
         """Return the partitions, ready for passes."""
         return DaskBatch(self, backend, program, once)
 
-    def futures(self) -> list[Any]:
-        """Return the tables of the partitions, as they are or will be on workers."""
-        if not self._futures:
-            client = self.cluster.client
-            first = self.table.parts[0]
-            # Workers that share no files with this process are sent the rows.
-            shared = all(client.run(worker.can_read, first).values())
-            for part in self.table.parts:
-                if shared:
-                    found = client.submit(worker.read_part, part, pure=False)
-                else:
-                    found = client.scatter(part.table(), hash=False)
-                self._futures.append(found)
-        return self._futures
+    def sum(self, work: Callable[[Table], Found], plus: Callable[[Found, Found], Found]) -> Found:
+        """Return the sum of what `work` returns for each partition."""
+
+        def terms(tasks: Tasks) -> list[Any]:
+            given = tasks.sent(work)
+            return [
+                tasks.on(address).submit(worker.applied, spnc.__version__, given, rows)
+                for address, rows in self.held(tasks)
+            ]
+
+        found: Found = self.summed(terms, plus)
+        return found
+
+    def summed(self, terms: Callable[[Tasks], list[Any]], plus: Callable[[Any, Any], Any]) -> Any:
+        """Return the sum of futures, one for each partition, whatever is lost meanwhile.
+
+        `terms` submits them, and does so again after something was lost.
+        """
+        began = [0.0]
+
+        def attempt(tasks: Tasks) -> Any:
+            began[0] = time.monotonic()
+            return tasks.added_up(terms(tasks), plus)
+
+        found = self.cluster.attempts.at(attempt, self.forget, self._circuits.clear)
+        self._report(time.monotonic() - began[0])
+        return found
+
+    def piles(self, check: Callable[[], None]) -> Piles:
+        """Return piles, on workers, for the rows of the partitions."""
+        return DaskPiles(self, check)
+
+    def held(self, tasks: Tasks) -> list[Held]:
+        """Return the partitions with their workers, which are given them now if need be."""
+        before: Sequence[Held | None] = self._held
+        if None in before:
+            before = self._found(tasks)
+        addresses = [None if held is None else held.address for held in before]
+        places = balanced(addresses, tasks.threads())
+        found = [
+            held
+            if held is not None and held.rows is not None and held.address == address
+            else Held(address, self._rows(number, tasks, address))
+            for number, (held, address) in enumerate(zip(before, places, strict=True))
+        ]
+        self._held = [*found]
+        own = [part for part in self.table.parts if isinstance(part, PartOnWorkers)]
+        if own:
+            own[0].release()
+        return found
+
+    def circuits(
+        self, backend: Backend, program: Program, tasks: Tasks, addresses: Set[str]
+    ) -> Mapping[str, Any]:
+        """Return a program and what computes it, as each of these workers has them."""
+        known = self._circuits.get(program)
+        if known is None or known.backend != backend:
+            circuit = worker.Circuit(Carried((backend, program)))
+            known = self._circuits[program] = _Sent(backend, tasks.sent(circuit), {})
+        known.by_worker.update(tasks.kept(known.circuit, addresses - known.by_worker.keys()))
+        return known.by_worker
 
     def forget(self) -> None:
-        """Let the partitions be read again: some were lost."""
-        self._futures = []
+        """Let partitions be read, and programs be sent again: they may be lost."""
+        self._held = [None] * len(self._held)
+        self._circuits.clear()
+        for part in self.table.parts:
+            if isinstance(part, PartOnWorkers):
+                part.forget()
+
+    def _found(self, tasks: Tasks) -> Sequence[Held | None]:
+        """Return where partitions are that workers have made themselves."""
+        own = [part for part in self.table.parts if isinstance(part, PartOnWorkers)]
+        if len(own) < len(self._held):
+            return self._held
+        futures = [part.future(tasks) for part in own]
+        places = tasks.client.who_has(futures)
+        found: list[Held | None] = []
+        for held, future in zip(self._held, futures, strict=True):
+            at = sorted(places.get(future.key, ()))
+            found.append(held or (Held(at[0], None) if at else None))
+        return found
+
+    def _rows(self, number: int, tasks: Tasks, address: str) -> Any:
+        """Let a worker read a partition, or get it."""
+        part = self.table.parts[number]
+        if isinstance(part, PartOnWorkers):
+            return tasks.on(address).submit(worker.unchanged, part.future(tasks))
+        if self._can_read is None:
+            # Workers that share no files with this process are sent the rows.
+            can = tasks.client.run(worker.can_read, part, workers=tasks.workers)
+            self._can_read = all(can.values())
+        if self._can_read:
+            return tasks.on(address).submit(worker.read_part, part)
+        return tasks.client.scatter(part.table(), workers=[address], hash=False)
+
+    def _report(self, seconds: float) -> None:
+        """Report the speed of a pass."""
+        cluster, beats = self.cluster, self.cluster.attempts.heartbeats
+        beats.look_soon()
+        cluster.observer.speed(beats.workers, self.table.rows / max(seconds, 1e-6))
 
 
 class DaskBatch(SummedBatch):
@@ -81,7 +196,7 @@ class DaskBatch(SummedBatch):
 
     def __init__(self, passes: DaskPasses, backend: Backend, program: Program, once: bool) -> None:
         self._passes, self._backend, self._once = passes, backend, once
-        self._program, self._sent = program, None
+        self._program = program
 
     def score(self, parameters: Parameters) -> Score:
         """Return how well all rows are explained."""
@@ -96,61 +211,24 @@ class DaskBatch(SummedBatch):
     def _sum(
         self, quantity: worker.Quantity, plus: Callable[[Any, Any], Any], parameters: Parameters
     ) -> Any:
-        """Return the sum of a quantity over all partitions, whatever is lost meanwhile."""
-        from distributed import CancelledError, KilledWorker
-        from distributed.comm.core import CommClosedError
+        """Return the sum of a quantity over all partitions."""
+        passes = self._passes
 
-        lost = (CancelledError, CommClosedError, KilledWorker, OSError, TimeoutError)
-        for attempt in range(1, ATTEMPTS + 1):
-            began = time.monotonic()
-            try:
-                found = self._summed(quantity, plus, parameters)
-            except worker.OtherVersionError as error:
-                report_workers(error)
-            except (*lost, RuntimeError) as error:
-                client = self._passes.cluster.client
-                if isinstance(error, RuntimeError) and client.status == "running":
-                    raise  # the work itself has failed
-                if attempt == ATTEMPTS or client.status == "closed":
-                    report_lost(client, error)
-                self._passes.forget()
-                self._sent = None
-                time.sleep(_PAUSE * attempt)
-                continue
-            self._report(time.monotonic() - began)
-            return found
-        raise AssertionError
+        def terms(tasks: Tasks) -> list[Any]:
+            held, given = passes.held(tasks), tasks.sent(parameters)
+            workers = {address for address, _ in held}
+            circuits = passes.circuits(self._backend, self._program, tasks, workers)
+            return [
+                tasks.on(address).submit(
+                    worker.passed,
+                    quantity,
+                    spnc.__version__,
+                    circuits[address],
+                    given,
+                    self._once,
+                    rows,
+                )
+                for address, rows in held
+            ]
 
-    def _summed(
-        self, quantity: worker.Quantity, plus: Callable[[Any, Any], Any], parameters: Parameters
-    ) -> Any:
-        client = self._passes.cluster.client
-        parts = self._passes.futures()
-        if self._sent is None:
-            self._sent = client.scatter(self._program, broadcast=True, hash=False)
-        given = client.scatter(parameters, broadcast=True, hash=False)
-        version = spnc.__version__
-        terms = [
-            client.submit(
-                worker.passed,
-                quantity,
-                version,
-                self._backend,
-                self._sent,
-                given,
-                part,
-                self._once,
-                pure=False,
-            )
-            for part in parts
-        ]
-        for first, second in additions(len(terms)):
-            terms[first] = client.submit(plus, terms[first], terms[second], pure=False)
-        return terms[0].result()
-
-    def _report(self, seconds: float) -> None:
-        """Report the speed of a pass."""
-        cluster, rows = self._passes.cluster, self._passes.table.rows
-        workers = len(cluster.client.scheduler_info(n_workers=-1)["workers"])
-        speed = rows / max(seconds, 1e-6)
-        cluster.progress(f"{workers} workers, {speed:,.0f} rows/s: rows", rows, rows)
+        return passes.summed(terms, plus)

@@ -5,7 +5,6 @@ No backend is named here, so `joblib.parallel_config(backend=…)` around a call
 
 from __future__ import annotations
 
-import signal
 import warnings
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
@@ -15,7 +14,7 @@ import joblib
 from joblib.parallel import get_active_backend
 
 from spnc.cluster.worker_setup import WorkerSetup, compute
-from spnc.common.signals import tidying
+from spnc.common.signals import interruptions_held_back, tidying
 from spnc.common.workers import Item, Result, Results, Work, Workers
 
 
@@ -26,6 +25,7 @@ class JoblibWorkers(Workers):
         """`memory` is the most that this process and its workers may take together, in bytes."""
         self._n_jobs, self._memory = n_jobs, memory
         self.count = int(joblib.effective_n_jobs(n_jobs))
+        self._dispatched: int | str = "2 * n_jobs"  # how many items joblib takes ahead, at most
 
     def map(self, work: Work[Item, Result], items: Iterable[Item]) -> Results[Result]:
         """Yield the place of each item and work(item, check), in the order in which they finish."""
@@ -39,9 +39,12 @@ class JoblibWorkers(Workers):
                 stack.enter_context(_libraries_in_one_thread())
             if backend.supports_return_generator:
                 parallel = joblib.Parallel(
-                    self._n_jobs, return_as="generator_unordered", batch_size=1
+                    self._n_jobs,
+                    return_as="generator_unordered",
+                    batch_size=1,
+                    pre_dispatch=self._dispatched,
                 )
-                with _interruptions_held_back():
+                with interruptions_held_back():
                     results = parallel(calls)
             else:  # all results at the end
                 results = _each(joblib.Parallel(self._n_jobs, batch_size=1)(calls))
@@ -66,23 +69,6 @@ def _libraries_in_one_thread() -> Iterator[None]:
 
     with thread_pools().limit(limits=1):
         yield
-
-
-@contextmanager
-def _interruptions_held_back() -> Iterator[None]:
-    """Hold back Ctrl-C and SIGHUP while processes are started, which then never get them.
-
-    A terminal sends both to all of them, and they would print tracebacks, also those of loky that
-    run no code of spnc. They are ended by this process.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _each(results: list[tuple[int, Result]]) -> Results[Result]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from spnc.cluster import workers_for
-from spnc.common.observer import Progress
-from spnc.common.workers import Workers
+from spnc.common.observer import Observer
+from spnc.common.workers import SERIAL, Workers
 from spnc.spec.recipe import Recipe
 
 
@@ -20,7 +20,7 @@ def workers_of(recipe: Recipe, n_jobs: int | None) -> Workers:
 
 @contextmanager
 def placed(
-    recipe: Recipe, client: Any, n_jobs: int | None, progress: Progress
+    recipe: Recipe, client: Any, n_jobs: int | None, observer: Observer
 ) -> Iterator[tuple[Recipe, Workers]]:
     """Yield a recipe whose data knows where passes are computed, and who learns components.
 
@@ -32,12 +32,13 @@ def placed(
         return
     from spnc.cluster.connection import check_workers, connected
     from spnc.cluster.dask_rows import DaskCluster
+    from spnc.cluster.dask_workers import DaskWorkers
 
     with ExitStack() as stack:
         if client is None:
             assert recipe.cluster is not None
             span = recipe.cluster.span_of("address")
-            client = stack.enter_context(connected(recipe.cluster.address, progress, span))
+            client = stack.enter_context(connected(recipe.cluster.address, observer, span))
         else:
             check_workers(client)
         import joblib
@@ -45,5 +46,8 @@ def placed(
         stack.enter_context(
             joblib.parallel_config(backend="dask", client=client, n_jobs=n_jobs or -1)
         )
-        data = replace(recipe.data, elsewhere=DaskCluster(client, progress))
-        yield replace(recipe, data=data), workers_for(n_jobs)
+        cluster = DaskCluster(client, observer)
+        stack.callback(cluster.close)
+        data = replace(recipe.data, elsewhere=cluster)
+        workers = DaskWorkers(client, n_jobs)
+        yield replace(recipe, data=data), workers if workers.count > 1 else SERIAL

@@ -31,8 +31,16 @@ def report_workers(error: BaseException, span: Span | None = None) -> NoReturn:
 def report_lost(client: Any, error: BaseException) -> NoReturn:
     """Report that a cluster is gone for good (E514)."""
     address = getattr(getattr(client, "scheduler", None), "address", "its address")
-    help = "start it again, and continue with --resume (in Python: resume=True)"
+    help = "start it again; with --resume (in Python: resume=True), a run in a folder goes on"
     _report("E514", f"the cluster at {address} was lost", error, help, None)
+
+
+def lost_errors() -> tuple[type[Exception], ...]:
+    """Return what a client raises when workers are lost, or the scheduler."""
+    from distributed import CancelledError, KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    return CancelledError, CommClosedError, KilledWorker, OSError, TimeoutError
 
 
 def _report(

@@ -1,32 +1,54 @@
-"""What runs on the workers of a cluster: partitions, and passes over them.
+"""What runs on the workers of a cluster: partitions, and what is summed over them.
 
 Everything here is a plain function of its arguments, so that a result that was lost with a worker
 can be computed again by another one, to the same bits. What is costly to make, such as an engine or
-a laid out partition, is remembered by the process as long as its table or its program is there.
+a laid out partition, is remembered by the process as long as its circuit or its table is there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 import spnc
 from spnc.backends import Backend, Engine
+from spnc.cluster.carried import Carried
 from spnc.data.parted import Part
+from spnc.data.piles import PileWork
 from spnc.data.table import Table
 from spnc.program.program import Parameters, Program
 
+Found = TypeVar("Found")
 Quantity = Literal["score", "expected_counts"]  # what a pass computes: methods of engines
 # One pass at a time: engines have threads of their own.
 _LOCK = Lock()
-_ENGINES: WeakKeyDictionary[Program, Engine] = WeakKeyDictionary()
-_BATCHES: WeakKeyDictionary[Table, dict[bool, tuple[Program, Any]]] = WeakKeyDictionary()
+_BATCHES: WeakKeyDictionary[Table, dict[bool, tuple[Circuit, Any]]] = WeakKeyDictionary()
 
 
 class OtherVersionError(Exception):
     """A worker has another version of spnc than the process that trains."""
+
+
+class Circuit:
+    """A program with its engine, which laid out rows belong to; in another process, another one."""
+
+    def __init__(self, carried: Carried[tuple[Backend, Program]]) -> None:
+        self._carried = carried
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Circuit, (self._carried,)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine, with as many threads as this worker may use."""
+        backend, program = self._carried.opened()
+        backend = _with_threads_of_worker(backend)
+        backend.prepare(program, lambda *_: None)
+        return backend.open(program)
 
 
 def check_version(wanted: str) -> None:
@@ -46,39 +68,54 @@ def read_part(part: Part) -> Table:
     return part.table()
 
 
+def unchanged(value: Any) -> Any:
+    """Return a value that was sent to a worker."""
+    return value
+
+
 def passed(
     quantity: Quantity,
     version: str,
-    backend: Backend,
-    program: Program,
+    circuit: Circuit,
     parameters: Parameters,
-    table: Table,
     once: bool,
+    table: Table,
 ) -> Any:
     """Return a quantity of the rows of a partition: their score, or their expected counts."""
     check_version(version)
     with _LOCK:
-        engine, batch = _loaded(backend, program, table, once)
-        return getattr(engine, quantity)(parameters, batch)
+        return getattr(circuit.engine, quantity)(parameters, _loaded(circuit, table, once))
 
 
-def _loaded(backend: Backend, program: Program, table: Table, once: bool) -> tuple[Engine, Any]:
-    engine = _ENGINES.get(program)
-    if engine is None:
-        backend = _with_threads_of_worker(backend)
-        backend.prepare(program, lambda *_: None)
-        engine = _ENGINES[program] = backend.open(program)
+def applied(version: str, work: Callable[..., Found], *arguments: Any) -> Found:
+    """Return what some work returns, which is called with these arguments and nothing else."""
+    check_version(version)
+    with _LOCK:
+        return work(*arguments)
+
+
+def applied_to_pile(version: str, work: PileWork[Found], pile: Any, given: Any) -> Found:
+    """Return what some work on a pile returns, computed with this worker's threads."""
+    return applied(version, work, pile, given, _threads())
+
+
+def _loaded(circuit: Circuit, table: Table, once: bool) -> Any:
     kept = _BATCHES.setdefault(table, {})
-    if once not in kept or kept[once][0] is not program:
-        kept[once] = (program, engine.load(table, once=once))
-    return engine, kept[once][1]
+    if once not in kept or kept[once][0] is not circuit:
+        kept[once] = (circuit, circuit.engine.load(table, once=once))
+    return kept[once][1]
 
 
 def _with_threads_of_worker(backend: Backend) -> Backend:
     """Return a backend with as many threads as this worker may use."""
     if getattr(backend, "threads", 1) is not None:
         return backend
+    found: Backend = replace(backend, threads=_threads())  # type: ignore[type-var]
+    return found
+
+
+def _threads() -> int:
+    """Return how many threads this worker may use."""
     from distributed import get_worker
 
-    found: Backend = replace(backend, threads=get_worker().state.nthreads)  # type: ignore[type-var]
-    return found
+    return int(get_worker().state.nthreads)

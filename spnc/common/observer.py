@@ -41,6 +41,12 @@ class Observer:
     def progress(self, label: str, done: int, total: int | None) -> None:
         """Part of the current stage is done."""
 
+    def notice(self, text: str) -> None:
+        """Something to be known from now on, such as the address of a dashboard."""
+
+    def speed(self, workers: int, rows_per_second: float) -> None:
+        """A pass over all rows is done, by this many workers of a cluster at this speed."""
+
     def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
         """A try begins, after `done` of `total` (None: unknown); `best` says what leads so far."""
 
@@ -72,6 +78,16 @@ class Relay(Observer):
         """Pass it on."""
         for each in self._observers:
             each.progress(label, done, total)
+
+    def notice(self, text: str) -> None:
+        """Pass it on."""
+        for each in self._observers:
+            each.notice(text)
+
+    def speed(self, workers: int, rows_per_second: float) -> None:
+        """Pass it on."""
+        for each in self._observers:
+            each.speed(workers, rows_per_second)
 
     def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
         """Pass it on."""

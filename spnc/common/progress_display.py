@@ -75,6 +75,7 @@ class _Lines(Observer):
         self._began = self._printed_at = time.monotonic()
         self._stage = ""
         self._try = ""
+        self._speed = ""
 
     def stage(self, stage: Stage | str) -> None:
         """Note what is under way."""
@@ -84,6 +85,15 @@ class _Lines(Observer):
         """Print how far the stage is."""
         self._print(_amount_text(label, done, total))
 
+    def notice(self, text: str) -> None:
+        """Print the notice at once."""
+        sys.stderr.write(f"{visible(text)}\n")
+        sys.stderr.flush()
+
+    def speed(self, workers: int, rows_per_second: float) -> None:
+        """Note the speed, for the lines about iterations."""
+        self._speed = _speed_text(workers, rows_per_second)
+
     def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
         """Note which try is under way."""
         del what, best
@@ -91,7 +101,7 @@ class _Lines(Observer):
 
     def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
         """Print the log-likelihoods of the iteration."""
-        self._print(_scores_text(number, train, valid, is_best))
+        self._print(_scores_text(number, train, valid, is_best) + self._speed)
 
     def _print(self, text: str) -> None:
         now = time.monotonic()
@@ -109,6 +119,7 @@ class _LiveObserver(Observer):
         self._progress = progress
         self._task: Any = None
         self._tries: Any = None
+        self._speed = ""
 
     def stage(self, stage: Stage | str) -> None:
         """Replace the line of the last stage."""
@@ -122,6 +133,14 @@ class _LiveObserver(Observer):
             self.stage(label)
         note = _plain(_amount_text(label, done, total))
         self._progress.update(self._task, completed=done, total=total, note=note)
+
+    def notice(self, text: str) -> None:
+        """Print the notice above the moving lines."""
+        self._progress.console.print(_plain(text), highlight=False)
+
+    def speed(self, workers: int, rows_per_second: float) -> None:
+        """Note the speed, which is shown with the next iteration."""
+        self._speed = _speed_text(workers, rows_per_second)
 
     def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
         """Show the try on a line of its own, above that of the stage."""
@@ -156,7 +175,7 @@ class _LiveObserver(Observer):
 
     def iteration(self, number: int, train: float, valid: float | None, is_best: bool) -> None:
         """Show the log-likelihoods of the iteration."""
-        note = _scores_text(number, train, valid, is_best)
+        note = _scores_text(number, train, valid, is_best) + self._speed
         self._progress.update(self._task, completed=number, note=note)
 
 
@@ -164,6 +183,10 @@ def _amount_text(label: str, done: int, total: int | None) -> str:
     if total and total >= _PERCENT_FROM:
         return f"{label} {done / total:.0%}"
     return f"{label} {done:,}" + (f" of {total:,}" if total else "")
+
+
+def _speed_text(workers: int, rows_per_second: float) -> str:
+    return f" ({workers} worker{'' if workers == 1 else 's'}, {rows_per_second:,.0f} rows/s)"
 
 
 def _scores_text(number: int, train: float, valid: float | None, is_best: bool) -> str:

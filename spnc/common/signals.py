@@ -80,3 +80,22 @@ def _replaced_handlers() -> dict[int, Any]:
         if signal.getsignal(number) is signal.SIG_DFL:
             found[number] = signal.signal(number, signal.default_int_handler)
     return found
+
+
+class interruptions_held_back:  # noqa: N801
+    """Hold back Ctrl-C and SIGHUP while processes are started, which then never get them.
+
+    Nor do those that are started by threads which begin meanwhile. A terminal sends both to all
+    processes, and they would print tracebacks, also where they run no code of spnc. They are ended
+    by this process.
+    """
+
+    def __enter__(self) -> None:
+        self._before: set[Any] | None = None
+        if hasattr(signal, "pthread_sigmask"):
+            held = {signal.SIGINT, signal.SIGHUP}
+            self._before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._before)

@@ -63,12 +63,15 @@ class ThreadTeam:
             self._pool.shutdown()
 
 
-def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def in_threads(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None
+) -> list[Result]:
     """Return work(item) for each item, in order, computed by one thread per usable core.
 
-    Only for work that spends its time in NumPy: other code waits for Python's interpreter lock.
+    Only for work that spends its time in NumPy or compiled loops: other code waits for Python's
+    interpreter lock.
     """
-    threads = thread_count(None)
+    threads = thread_count(threads)
     if threads == 1:
         return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:

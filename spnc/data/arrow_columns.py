@@ -80,10 +80,11 @@ def object_column(cells: list[Any]) -> RawColumn:
     try:
         return raw_column(pa.array(cells, from_pandas=True))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        return text_column([_text(cell) for cell in cells])
+        return text_column([object_text(cell) for cell in cells])
 
 
-def _text(cell: Any) -> str | None:
+def object_text(cell: Any) -> str | None:
+    """Return a Python value as a text; None if it is a missing cell."""
     absent = cell is None or (isinstance(cell, float) and np.isnan(cell))
     return None if absent else str(cell)
 

@@ -7,6 +7,7 @@ into ranges that hold about the same weight; equal numbers are never separated.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def binned(columns: Sequence[Column], table: Table) -> tuple[tuple[Column, ...],
     """
     if all(column.is_finite for column in columns):
         return tuple(columns), table
-    most = int(np.clip(table.weights.sum() / ROWS_PER_RANGE, 2, RANGES))
+    most = _most_ranges(table)
     found: list[Column] = []
     cells: list[Cells] = []
     for i, column in enumerate(columns):
@@ -35,10 +36,60 @@ def binned(columns: Sequence[Column], table: Table) -> tuple[tuple[Column, ...],
             continue
         values = table.column(i)
         codes = ranges(values, table.weights, most)
-        states = max(2, int(np.nanmax(codes, initial=0.0)) + 1)
-        found.append(Column(column.name, "binary" if states == 2 else "categorical", states))
-        cells.append(packed(codes, states))
+        found.append(_of_ranges(column, int(np.nanmax(codes, initial=0.0)) + 1))
+        cells.append(packed(codes, found[-1].states))
     return tuple(found), Table.of_columns(cells, table.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Binning:
+    """The ranges of the numbers of one table, for the rows of others."""
+
+    columns: tuple[Column, ...]  # with finitely many states
+    starts: tuple[Floats | None, ...]  # where ranges begin, but the first; None: states already
+
+    @staticmethod
+    def of(columns: Sequence[Column], table: Table) -> Binning:
+        """Return the ranges that `binned` divides the numbers of a table into."""
+        most = _most_ranges(table)
+        found: list[Column] = []
+        starts: list[Floats | None] = []
+        for i, column in enumerate(columns):
+            if column.is_finite:
+                found.append(column)
+                starts.append(None)
+                continue
+            values = table.column(i)
+            codes = ranges(values, table.weights, most)
+            count = int(np.nanmax(codes, initial=0.0)) + 1
+            found.append(_of_ranges(column, count))
+            starts.append(np.array([values[codes == code].min() for code in range(1, count)]))
+        return Binning(tuple(found), tuple(starts))
+
+    def apply(self, table: Table) -> Table:
+        """Return a table with the ranges of its numbers as states."""
+        if all(start is None for start in self.starts):
+            return table
+        cells: list[Cells] = []
+        for i, (column, start) in enumerate(zip(self.columns, self.starts, strict=True)):
+            if start is None:
+                cells.append(table.stored(i))
+                continue
+            values = table.column(i)
+            codes = np.searchsorted(start, values, side="right").astype(np.float64)
+            cells.append(packed(np.where(np.isnan(values), np.nan, codes), column.states))
+        return Table.of_columns(cells, table.weights)
+
+
+def _most_ranges(table: Table) -> int:
+    """Return how many ranges the numbers of a column are divided into at most."""
+    return int(np.clip(table.weights.sum() / ROWS_PER_RANGE, 2, RANGES))
+
+
+def _of_ranges(column: Column, count: int) -> Column:
+    """Return the column that says which of this many ranges a number is in."""
+    states = max(2, count)
+    return Column(column.name, "binary" if states == 2 else "categorical", states)
 
 
 def ranges(values: Floats, weights: Floats, most: int) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 
 from spnc.data.columns import Column
 from spnc.data.parted import PartedTable, Rows, in_memory
+from spnc.data.row_sums import RowSums
 from spnc.data.table import PIECE_CELLS, Block, Table
 from spnc.data.table_rules import AS_MODELLED, TableRules
 
@@ -59,6 +60,12 @@ class Dataset:
             name: found if isinstance(found, Table) else found.sample.distinct()
             for name, found in self.distinct.items()
         }
+
+    @cached_property
+    def sums(self) -> RowSums | None:
+        """Sums over all training rows, if these are in partitions and learners have a sample."""
+        rows = self.splits.get("train")
+        return RowSums(self.columns, rows) if isinstance(rows, PartedTable) else None
 
     @cached_property
     def by_columns(self) -> Table:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from spnc.data.arrow_columns import object_column, raw_columns
+from spnc.data.given_shards import GivenShards, is_dask_frame
 from spnc.data.pandas_names import flat_name, header_of, index_levels, repeated
 from spnc.data.python_columns import column_of, is_single
 from spnc.data.raw_table import RawColumn, RawTable, number_columns
@@ -17,6 +18,11 @@ from spnc.diagnostics import Sink, counted
 GIVEN = "the given data"  # where messages say the problem is
 MOST_DENSE = 1 << 26  # cells of a sparse matrix that is read: half a gigabyte of doubles
 _HELP = "give a data frame, a dict of columns, a list of dicts, or an array with one row per case"
+
+
+def given_rows(data: Any, sink: Sink) -> RawTable | GivenShards | None:
+    """Return rows to train on, which for a Dask frame stay where they are; None after an error."""
+    return GivenShards(data) if is_dask_frame(data) else raw_from_python(data, sink)
 
 
 def raw_from_python(data: Any, sink: Sink, known: frozenset[str] = frozenset()) -> RawTable | None:

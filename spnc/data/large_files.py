@@ -72,7 +72,7 @@ def load_large(
 
 def _files(options: DataOptions) -> dict[str, Path]:
     """Return the files by split; nothing if the data is not in files."""
-    if options.table is not None:
+    if options.is_given:
         return {}
     fields = {UNSPLIT: "source"} if options.source is not None else {s: s for s in SPLITS}
     found = {}

@@ -21,6 +21,7 @@ from spnc.data.options import DataOptions
 from spnc.data.parted import PartedTable, partitioned
 from spnc.data.raw_table import RawColumn, RawTable
 from spnc.data.row_store import load_stored
+from spnc.data.shard_loading import load_shards
 from spnc.data.sources import SCHEMES, SourceTables, file_path, read_tables, split_scheme
 from spnc.data.table import Table
 from spnc.data.table_rules import AS_MODELLED, TableRules
@@ -42,13 +43,16 @@ def load(
     the options nor the data say how rows are split, `default_split` applies; `Dataset.cut` says
     whether rows were split by fractions.
     """
-    found = load_stored(options, sink, progress=progress, default_split=default_split)
+    if options.shards is not None:
+        loaded = load_shards(options, sink, progress=progress, default_split=default_split)
+        if loaded is None:
+            return None
+        found, options = loaded
+    else:
+        found = load_stored(options, sink, progress=progress, default_split=default_split)
     if found is None:
         found = _load_whole(options, sink, offline, progress, default_split)
-    if found is None:
-        return None
-    warn_of_sample(found, options, sink)
-    return _elsewhere(found, options)
+    return None if found is None else _elsewhere(found, options)
 
 
 def _elsewhere(dataset: Dataset, options: DataOptions) -> Dataset:
@@ -155,22 +159,9 @@ def load_table(
     return Dataset(found.name, typed, tables, rules=made.rules, left_out=made.left_out)
 
 
-def warn_of_sample(dataset: Dataset, options: DataOptions, sink: Sink) -> None:
-    """Warn that only a sample of the training rows is in memory (W318)."""
-    rows = dataset.splits.get("train")
-    if isinstance(rows, PartedTable):
-        sink.warning(
-            "W318",
-            f"structure is learned from a sample of {rows.sample.rows:,} of {rows.rows:,} rows",
-            options.span_of("partition_rows") or options.span_of("source"),
-            notes=["parameters are fitted to all rows, in partitions"],
-            help="set `partition_rows` to have another size of partitions, and of the sample",
-        )
-
-
 def is_available(options: DataOptions) -> bool:
     """Whether `load` needs no download."""
-    if options.source is None or options.table is not None:
+    if options.source is None or options.is_given:
         return True
     match split_scheme(options.source, options.base("source")):
         case ("debd", name):

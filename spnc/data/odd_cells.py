@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +23,17 @@ class _Odd:
     cells: int = 0
     texts: list[str] = field(default_factory=list)
 
+    @property
+    def wants_texts(self) -> bool:
+        """Whether there are fewer texts than a warning needs."""
+        return len(self.texts) <= _SHOWN
+
+    def append(self, cells: int, texts: Sequence[str]) -> None:
+        """Add further cells."""
+        self.cells += cells
+        if self.wants_texts:
+            self.texts = list(dict.fromkeys([*self.texts, *texts]))
+
 
 class OddCells:
     """Collects the odd cells of tables, which may be pieces of one, for one warning per column."""
@@ -37,10 +49,14 @@ class OddCells:
         line = table.line_of(int(rows[0]))
         where = table.file if line is None else f"{table.file}:{line}"
         found = self._found.setdefault((name, table.file), _Odd(what, where))
-        found.cells += len(rows)
-        if len(found.texts) <= _SHOWN:
-            some = [cell_text(raw, int(row)) for row in rows[:_SEEN]]
-            found.texts = list(dict.fromkeys([*found.texts, *some]))
+        some = [cell_text(raw, int(row)) for row in rows[:_SEEN]] if found.wants_texts else []
+        found.append(len(rows), some)
+
+    def extend(self, other: OddCells) -> None:
+        """Add the odd cells of further rows."""
+        for key, odd in other._found.items():
+            found = self._found.setdefault(key, _Odd(odd.what, odd.where))
+            found.append(odd.cells, odd.texts)
 
     def warn(self, sink: Sink, where: str | None = None) -> None:
         """Warn of the columns with such cells (W309); `where` replaces the place of the first."""

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from spnc.data.columns import Label
 from spnc.data.dates import DATE_UNITS
+from spnc.data.given_shards import GivenShards
 from spnc.data.parted import PARTITION_ROWS, Elsewhere
 from spnc.data.raw_table import RawTable
 from spnc.data.table_rules import Unseen
@@ -93,7 +94,8 @@ class DataOptions(Options):
     partition_rows: int = option(
         PARTITION_ROWS,
         "rows of a partition: a larger table is trained on in partitions, one after another or on "
-        "several machines, and structure is learned from a sample of as many rows",
+        "several machines, and what is no sum over rows, as most learning of structure, works on a "
+        "sample of as many rows",
         min=1,
     )
     unseen: Unseen = option(
@@ -102,8 +104,15 @@ class DataOptions(Options):
 
     # A table given in Python, in place of what `source` names.
     table: RawTable | None = field(default=None, compare=False, repr=False)
+    # A Dask frame given in Python, in place of what `source` names.
+    shards: GivenShards | None = field(default=None, compare=False, repr=False)
     # Computes passes over tables in partitions elsewhere.
     elsewhere: Elsewhere | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether rows were given in Python."""
+        return self.table is not None or self.shards is not None
 
     @property
     def text_rules(self) -> TextRules:

@@ -5,7 +5,8 @@ Where they end depends on the data alone, so that whoever adds up a sum over par
 process, gets the same bits. If all partitions together have no more distinct rows than one holds,
 they become one.
 
-What is no sum over rows, such as most learning of structure, works on a sample of the rows.
+Counts are sums over rows. What is none, such as splitting rows again and again, works on a sample
+of the rows.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from spnc.common.observer import Progress, silent
 from spnc.common.rng import random_stream
 from spnc.common.tree_sum import TreeSum
 from spnc.data.table import Block, Table
 
+Term = TypeVar("Term")
 PARTITION_ROWS = 1 << 20
 PARTITION_CELLS = 1 << 27  # of a partition at most: 128 MB of codes, or 1 GB of doubles
 
@@ -82,7 +85,8 @@ class PartedTable:
     sample: Table
     rows: int
     total: float
-    # Computes passes elsewhere (`spnc.backends.parted.RemotePasses`); None: in this process.
+    # Computes sums over partitions elsewhere (`spnc.backends.parted.RemotePasses`); None: in this
+    # process.
     passes: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -99,6 +103,26 @@ class PartedTable:
         """The number of rows in all partitions, each of which has distinct ones."""
         return sum(part.rows for part in self.parts)
 
+    def sum(
+        self,
+        work: Callable[[Table], Term],
+        plus: Callable[[Term, Term], Term],
+        progress: Progress = silent,
+    ) -> Term:
+        """Return the sum of what `work` returns for the rows of each partition, in a fixed order.
+
+        It is computed where passes are: `work`, `plus` and what they return can be pickled.
+        """
+        if self.passes is not None:
+            found: Term = self.passes.sum(work, plus)
+            return found
+        total, count = TreeSum(plus), len(self.parts)
+        for number, part in enumerate(self.parts):
+            progress("partitions", number, count)
+            total.append(work(part.table()))
+        progress("partitions", count, count)
+        return total.total()
+
     def distinct(self) -> Rows:
         """Return the distinct rows: a table if there is one partition, else the partitions."""
         return self.parts[0].table() if len(self.parts) == 1 else self
@@ -112,6 +136,10 @@ class Elsewhere(Protocol):
 
     def passes(self, table: PartedTable) -> Any:
         """Return the passes over the partitions of a table (`RemotePasses`)."""
+        ...
+
+    def shards(self, frame: Any) -> Any:
+        """Return the shards of a Dask frame, worked on there (`spnc.data.shard_work.ShardWork`)."""
         ...
 
 
@@ -219,6 +247,12 @@ def stacked(tables: Sequence[Table]) -> Table:
         for i, first in enumerate(tables[0].blocks)
     ]
     return Table.of_blocks(blocks, np.concatenate([table.weights for table in tables]))
+
+
+def as_stored(table: Table) -> Table:
+    """Return the rows as a file gives them back, whose arrays lie in memory in one way only."""
+    blocks = [Block(b.columns, np.ascontiguousarray(b.cells)) for b in table.blocks]
+    return Table.of_blocks(blocks, np.ascontiguousarray(table.weights))
 
 
 def tables_of(rows: Rows) -> Iterator[Table]:

@@ -107,7 +107,9 @@ class RawTable:
     read as data but looks like a header. `units` are those that the source itself knows, by name.
     `row_names` is the column of row names, if the file has one without a name above it. `index`
     are columns that pandas keeps as names of rows. `coded` is whether texts are given as codes.
-    `delimiter` is what separates cells in a text file.
+    `delimiter` is what separates cells in a text file. `within` is shown behind the number of a
+    row, and says what it counts the rows of. Rows from `counted_rows` on come from anywhere behind
+    the others.
     """
 
     file: str
@@ -122,6 +124,8 @@ class RawTable:
     index: frozenset[str] = frozenset()
     coded: bool = False
     delimiter: str | None = None
+    within: str = ""
+    counted_rows: int | None = None
 
     @property
     def rows(self) -> int:
@@ -146,11 +150,15 @@ class RawTable:
         """Return the place of a row, to end a message with; empty where a line number is known."""
         if self.lines is not None:
             return ""
-        return f" in row {row + 1}" + (f" of array `{self.array}`" if self.array else "")
+        if self.counted_rows is not None and row >= self.counted_rows:
+            return f" after row {self.counted_rows:,}"
+        within = f" of array `{self.array}`" if self.array else self.within
+        return f" in row {row + 1}{within}"
 
 
 def number_columns(values: NDArray[Any]) -> list[RawColumn]:
     """Return the columns of a matrix of numbers or booleans, `values[row, column]`."""
+    values = values.astype(values.dtype.newbyteorder("="), copy=False)
     if values.dtype.kind == "b":
         return [RawColumn("booleans", np.ascontiguousarray(v, dtype=np.uint8)) for v in values.T]
     if values.dtype.kind == "f":

@@ -33,7 +33,7 @@ from spnc.data.table_rules import TableRules
 from spnc.diagnostics import Diagnostic, Sink
 
 DESCRIPTION = "table.json"
-VERSION = 1
+VERSION = 2
 OLD = 30 * 24 * 3600.0  # seconds without use after which a store is deleted
 _ABANDONED = 24 * 3600.0  # seconds after which a store that was not completed is deleted
 

@@ -18,6 +18,7 @@ from spnc.data.arrow_arrays import text_array
 from spnc.data.raw_table import RawColumn, RawTable, joined
 
 FEW_VALUES = 4096  # up to which every further value of a column is kept
+Run = tuple[int, int]  # the first and the last of numbers that go up by one
 _MOST_SPREAD = 1 << 20  # of whole numbers whose presence is looked up in a table
 
 
@@ -43,31 +44,49 @@ def scan(pieces: Iterable[RawTable], file: str, first_rows: int) -> Scanned:
     Raises `MixedColumnsError` if columns have to be read again as texts.
     """
     first: list[RawTable] = []
-    later: list[_Novelties] = []
+    later: list[Novelties] = []
     rows = 0
     for piece in pieces:
         if rows < first_rows:
             first.append(piece)
         else:
             if not later:
-                whole = [joined(parts) for parts in _columns(first)]
+                whole = together(first)
                 first = [replace(first[0], columns=whole)]
-                later = [_Novelties.after(column) for column in whole]
+                later = [Novelties(column) for column in whole]
             names = first[0].column_names
             for name, column, novelties in zip(names, piece.columns, later, strict=True):
                 if not novelties.look_at(column):
                     raise MixedColumnsError(frozenset({name}))
         rows += piece.rows
     if not later:
-        whole = [joined(parts) for parts in _columns(first)]
-    found = [n.column() for n in later]
+        whole = together(first)
+    return Scanned(digest_table(replace(first[0], file=file, columns=whole), later), rows)
+
+
+def digest_table(first: RawTable, later: Sequence[Novelties]) -> RawTable:
+    """Return the first rows of a table with what is new in later ones below them."""
+    found = [novelties.column() for novelties in later]
     longest = max((len(column.cells) for column in found), default=0)
-    columns = [
-        joined([column, _padded(new, longest)]) if longest else column
-        for column, new in zip(whole, found or whole, strict=True)
-    ]
-    table = replace(first[0], file=file, columns=columns, lines=None)
-    return Scanned(table, rows)
+    columns = first.columns
+    if longest:
+        pairs = zip(first.columns, found, strict=True)
+        columns = [_as_stated([column, _padded(new, longest)]) for column, new in pairs]
+    return replace(first, columns=columns, lines=None)
+
+
+def together(tables: Sequence[RawTable]) -> list[RawColumn]:
+    """Return the columns of several tables below one another. Raises `MixedColumnsError`."""
+    return [_as_stated(parts) for parts in _columns(tables)]
+
+
+def _as_stated(parts: Sequence[RawColumn]) -> RawColumn:
+    """Return the cells of several columns as one, of which is stated what is stated of them."""
+    filled = [p for p in parts if not p.is_empty] or parts
+    like = filled[0]
+    # Categories that only later parts have come last.
+    order = tuple(dict.fromkeys(label for p in filled for label in p.order))
+    return replace(joined(parts), stated=like.stated, order=order, unit=like.unit)
 
 
 def _columns(tables: Sequence[RawTable]) -> list[list[RawColumn]]:
@@ -82,11 +101,23 @@ def _columns(tables: Sequence[RawTable]) -> list[list[RawColumn]]:
     return columns
 
 
-class _Novelties:
+@dataclass(frozen=True)
+class Known:
+    """What a process has to know of a column in order to tell what is new in further rows.
+
+    `values` is None if there are many, of which only extremes matter.
+    """
+
+    values: frozenset[Any] | None
+    may_number: bool  # whether the cells so far go up by one from row to row
+
+
+class Novelties:
     """Values of a column that its first rows do not have."""
 
     def __init__(self, first: RawColumn) -> None:
-        self.first = first
+        self.like = replace(first, cells=first.cells[:0], missing=None)
+        self._has_values = not first.is_empty
         self._new: list[Any] = []
         present = first.present
         self._is_sequence = _is_sequence(first)
@@ -101,29 +132,37 @@ class _Novelties:
         if first.kind != "texts":
             self._low, self._high = _range(present)
 
-    @staticmethod
-    def after(first: RawColumn) -> _Novelties:
-        """Return what is new after these first rows: nothing yet."""
-        return _Novelties(first)
+    @property
+    def known(self) -> Known:
+        """What is to be known for `reduced`."""
+        values = frozenset(self._known) if len(self._known) <= FEW_VALUES else None
+        return Known(values, self._is_sequence)
 
     def look_at(self, column: RawColumn) -> bool:
         """Add what is new in further rows. Return False if they are of another kind."""
+        return self.add(column, run_of(column) if self._is_sequence else None)
+
+    def add(self, column: RawColumn, run: Run | None) -> bool:
+        """Add what is new in a column that may be `reduced`; `run` is that of the whole column."""
         if column.is_empty:
             return True
-        if column.kind != self.first.kind and not self.first.is_empty:
+        if not self._has_values:
+            self.like = replace(column, cells=column.cells[:0], missing=None)
+            self._has_values = True
+        elif column.kind != self.like.kind:
             return False
-        if self.first.is_empty:
-            self.first = replace(column, cells=column.cells[:0], missing=None)
+        order = tuple(dict.fromkeys((*self.like.order, *column.order)))
+        self.like = replace(self.like, order=order)
         if column.kind == "texts":
             self._add(column.text_list())
             return True
-        present = column.present
         if self._is_sequence:
-            self._is_sequence = _is_sequence(column) and present[0] == self._next
+            self._is_sequence = run is not None and run[0] == self._next
             if self._is_sequence:
-                self._next = present[-1] + 1
+                assert run is not None
+                self._next = run[1] + 1
                 return True
-        self._add_numbers(present)
+        self._add_numbers(column.present)
         return True
 
     def _add(self, values: Sequence[Any]) -> None:
@@ -149,12 +188,37 @@ class _Novelties:
 
     def column(self) -> RawColumn:
         """Return a cell for each value that is new."""
-        if self.first.kind == "texts":
-            places = np.arange(len(self._new), dtype=np.int32)
-            return replace(
-                self.first, cells=places, missing=None, texts=text_array(list(self._new))
-            )
-        return replace(self.first, cells=np.array(self._new, _type_for(self._new)), missing=None)
+        return _column_of(self._new, self.like)
+
+
+def reduced(column: RawColumn, known: Known) -> RawColumn:
+    """Return cells that have whatever is new in a column, which are few."""
+    like = replace(column, cells=column.cells[:0], missing=None)
+    if column.is_empty:
+        return like
+    if column.kind == "texts":
+        texts = column.text_list()
+        found = texts if known.values is None else [t for t in texts if t not in known.values]
+        enough = FEW_VALUES + 1 if known.values is not None else 1
+        return _column_of(found[:enough] or texts[:1], like)  # one at least, to show the kind
+    present = column.present
+    ends = list(_range(present))
+    if not _are_whole(present):
+        ends.append(float(present[present != np.floor(present)][0]))
+    if known.values is None:
+        return _column_of(ends, like)
+    values = _values(present)
+    new = [value for value in values if value not in known.values] or values[:1]
+    if len(new) > FEW_VALUES:
+        new = sorted({*new[: FEW_VALUES + 1], *ends})
+    return _column_of(new, like)
+
+
+def _column_of(values: list[Any], like: RawColumn) -> RawColumn:
+    if like.kind == "texts":
+        places = np.arange(len(values), dtype=np.int32)
+        return replace(like, cells=places, missing=None, texts=text_array(values))
+    return replace(like, cells=np.array(values, _type_for(values)), missing=None)
 
 
 def _values(present: NDArray[Any]) -> list[Any]:
@@ -184,8 +248,19 @@ def _is_sequence(column: RawColumn) -> bool:
     return column.missing is None and bool((np.diff(column.cells.astype(np.int64)) == 1).all())
 
 
+def run_of(column: RawColumn) -> Run | None:
+    """Return the first and the last number of a column that goes up by one; else None."""
+    if not _is_sequence(column):
+        return None
+    return int(column.cells[0]), int(column.cells[-1])
+
+
 def _type_for(values: Sequence[Any]) -> Any:
-    return np.int64 if all(isinstance(value, int) for value in values) else np.float64
+    if not all(isinstance(value, int) for value in values):
+        return np.float64
+    if max(values, default=0) < 2**63:
+        return np.int64
+    return np.uint64 if min(values) >= 0 else np.float64
 
 
 def _padded(column: RawColumn, rows: int) -> RawColumn:

@@ -15,6 +15,8 @@ from spnc.common.observer import Progress
 from spnc.common.rng import random_stream
 from spnc.common.savepoints import Piece, Savepoints
 from spnc.data.dataset import Dataset
+from spnc.data.parted import PartedTable
+from spnc.data.row_sums import Sums
 from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.forest.pretraining import Refiner, fit_alone
@@ -108,10 +110,27 @@ class Components:
             self.progress,
             self.deadline,
             savepoints.within("learning, "),
+            self._sums(component),
+            self.parted_rows_of(component),
         )
         root = component.learner.learn(task)
         compact(self.builder)
         return root
+
+    def _sums(self, component: Component) -> Sums | None:
+        """Return the sums over all rows that a component is learned from, if it has a sample."""
+        sums = self.dataset.sums
+        return None if sums is None else sums.of(component.reads, self.summing)
+
+    def summing(self, label: str, done: int, total: int | None) -> None:
+        """Report how far a sum over all rows has come, unless the time is over."""
+        self.deadline.check()
+        self.progress(label, done, total)
+
+    def parted_rows_of(self, component: Component) -> PartedTable | None:
+        """Return the training rows in partitions, if that is what a component is learned from."""
+        rows = self.dataset.splits["train"]
+        return rows if isinstance(rows, PartedTable) and "rows" in component.reads else None
 
     def _refine(self, alone: Forest, index: int, savepoints: Savepoints) -> None:
         """Fit a component to the objective."""

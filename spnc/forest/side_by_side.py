@@ -81,11 +81,16 @@ class SideBySide:
         """`listed` has every component, in the order of the forest."""
         self._components, self._listed = components, listed
         numbers = range(len(listed))
-        self._todo = [i for i in numbers if components.kept_of(i).load(DONE) is None]
+        missing = [i for i in numbers if components.kept_of(i).load(DONE) is None]
+        self._todo = [i for i in missing if not self._is_learned_here(listed[i])]
         self._found = {i: Learned(None) for i in numbers if i not in self._todo}
-        self._done = len(self._found)
+        self._done = len(listed) - len(missing)
         fits = any(each.fit is not None or each.refine for each in listed)
         rows = _rows_to_learn_from(components.dataset, fits=fits)
+        sums = components.dataset.sums
+        if sums is not None:  # computed here, once, and not by every worker
+            reads = (listed[index].reads for index in self._todo)
+            vars(rows)["sums"] = sums.known_for(reads, components.summing)
         tasks = (self._task(listed[index], index, rows) for index in self._todo)
         self._results = workers.map(learn, tasks)
 
@@ -99,6 +104,13 @@ class SideBySide:
         if learned.failed:
             return None
         return self._components.add(self._listed[index], index, learned.piece)
+
+    def _is_learned_here(self, component: Component) -> bool:
+        """Whether a component reads all partitions, which workers may not reach.
+
+        What it computes of them is divided among the workers of a cluster anyway.
+        """
+        return self._components.parted_rows_of(component) is not None
 
     def close(self) -> None:
         """End the work that is not finished."""

@@ -12,6 +12,9 @@ from spnc.common.observer import Progress, silent
 from spnc.common.savepoints import NOTHING_KEPT, Savepoints
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
+from spnc.data.pairs import PairCounts, pair_counts
+from spnc.data.parted import PartedTable
+from spnc.data.row_sums import Sums
 from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Builder
@@ -32,10 +35,36 @@ class LearningTask:
     progress: Progress = silent  # for learners that take long
     deadline: Deadline = NEVER  # which learners that take long check as they go
     savepoints: Savepoints = NOTHING_KEPT  # where those that take long keep their progress
+    # Sums over all training rows, if `table` is a sample of them and the learner `reads` sums.
+    sums: Sums | None = None
+    # All training rows, if `table` is a sample of them and the learner `reads` these rows.
+    all_rows: PartedTable | None = None
+
+    @property
+    def total(self) -> float:
+        """The weight of all training rows."""
+        return self.sums.total if self.sums is not None else float(self.table.weights.sum())
+
+    def rows_in_state(self, variable: int, state: int) -> float:
+        """Return the weight of the training rows in which a column has this state."""
+        counts = self.sums.states[variable] if self.sums is not None else None
+        if counts is not None:
+            return float(counts[state])
+        return float(self.table.weights[self.table.stored(variable) == state].sum())
+
+    def pairs(self) -> PairCounts:
+        """Return the counts of every two columns, all with states, in all training rows."""
+        if self.sums is not None and self.sums.pairs is not None:
+            return self.sums.pairs
+        return pair_counts(self.columns, self.table)
 
 
 class Learner(Protocol):
-    """A way of making one component of a forest."""
+    """A way of making one component of a forest.
+
+    One that needs no sample of a large table, or sums over all its rows, says so by the attribute
+    `reads` (`spnc.registry.reads`).
+    """
 
     plugin_name: ClassVar[str]
 

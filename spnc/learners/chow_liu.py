@@ -12,12 +12,12 @@ of EM.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from spnc.data.dataset import Dataset
-from spnc.data.pairs import pair_counts
 from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
 from spnc.learners.support.chow_liu_trees import add_chow_liu_tree
@@ -25,12 +25,15 @@ from spnc.learners.support.deferred_builder import DeferredBuilder
 from spnc.learners.support.leaf_fit import DataSlice
 from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Options, option
+from spnc.registry.reads import Source
 
 
 @LEARNERS.register("chow-liu")
 @dataclass(frozen=True, kw_only=True)
 class ChowLiu(Options):
     """A Chow-Liu tree over all columns: each depends on one other, and nothing is latent."""
+
+    reads: ClassVar[tuple[Source, ...]] = ("pairs",)
 
     noise: float = option(
         0.0,
@@ -45,13 +48,9 @@ class ChowLiu(Options):
 
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""
-        table = task.table
-        whole = DataSlice(
-            np.arange(table.rows), np.arange(len(task.columns)), float(table.weights.sum())
-        )
+        whole = DataSlice(np.arange(task.table.rows), np.arange(len(task.columns)), task.total)
         builder = DeferredBuilder(task)
         with threadpool_limits(limits=1):
             # Counted here: a slice of all rows would be a copy of the table.
-            pairs = pair_counts(task.columns, table)
-            add_chow_liu_tree(builder, task, None, whole, pairs=pairs, noise=self.noise)
+            add_chow_liu_tree(builder, task, None, whole, pairs=task.pairs(), noise=self.noise)
         return builder.build()

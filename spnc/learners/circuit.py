@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from spnc import checks
 from spnc.data.columns import Column
@@ -16,6 +17,7 @@ from spnc.graph.nodes import Graph, find_root
 from spnc.learners import LearningTask
 from spnc.model import read_model
 from spnc.registry import LEARNERS, Options, option
+from spnc.registry.reads import Source
 
 # Circuits that `verify` has read, for `learn` to take: a large file is read once.
 _VERIFIED: dict[tuple[Path, int, int], Graph] = {}
@@ -26,6 +28,8 @@ _MOST_VERIFIED = 2  # graphs may be large
 @dataclass(frozen=True, kw_only=True)
 class Circuit(Options):
     """A circuit from a file, or a trained model, taken as it is; columns are matched by name."""
+
+    reads: ClassVar[tuple[Source, ...]] = ()
 
     file: str = option(
         doc="a circuit (.spn, .json in node-link form, .graphml) or a model (.spnc)",

@@ -34,7 +34,7 @@ Jester in the first line was ended after 40 iterations. With `stay`, EM needs fe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,7 @@ from spnc.learners.support.random_start import (
 )
 from spnc.learners.support.trees import maximum_spanning_tree, perturbed, shared_information
 from spnc.registry import LEARNERS, Options, option
+from spnc.registry.reads import Source
 
 PULL = 0.5  # of a leaf towards its state's training row
 CONCENTRATION = 1.0  # of the Dirichlet that weights are drawn from
@@ -68,6 +69,8 @@ class RootedTree(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class HiddenChowLiu(Options):
     """A hidden Chow-Liu tree: a latent variable per column, in the tree of most information."""
+
+    reads: ClassVar[tuple[Source, ...]] = ("pairs",)
 
     states: int = option(8, "the number of states of each latent variable", min=1)
     noise: float = option(
@@ -119,7 +122,7 @@ class HiddenChowLiu(Options):
         self, tree: RootedTree, task: LearningTask
     ) -> tuple[dict[int, Floats], dict[int, Floats]]:
         """Return for each column the rows behind the sums over its states, and their weights."""
-        above = {tree.order[0]: np.array([task.table.weights.sum()])}
+        above = {tree.order[0]: np.array([task.total])}
         weights: dict[int, Floats] = {}
         for column in tree.order:
             weights[column] = starting_weights(
@@ -132,7 +135,8 @@ class HiddenChowLiu(Options):
     def tree(self, task: LearningTask) -> RootedTree:
         """Return the tree of most mutual information after noise, with its root."""
         columns, rng = task.columns, task.rng
-        affinity = shared_information(columns, task.table, task.smoothing.leaves)
+        pairs = task.sums.pairs if task.sums is not None else None
+        affinity = shared_information(columns, task.table, task.smoothing.leaves, pairs)
         edges = maximum_spanning_tree(perturbed(affinity, self.noise, rng))
         root = _centre(edges) if self.root == "centre" else int(rng.integers(len(columns)))
         return _rooted_at(root, edges)

@@ -18,6 +18,7 @@ p partitions into inner regions is a matrix of `sums` by p * `sums`^2 weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from spnc.learners.support.random_start import (
     starting_weights,
 )
 from spnc.registry import LEARNERS, Options, option
+from spnc.registry.reads import Source
 
 Region = tuple[int, ...]  # columns, ascending
 Partition = tuple[Region, Region]
@@ -48,6 +50,8 @@ CONCENTRATION = 0.3  # of the Dirichlet that weights are drawn from
 @dataclass(frozen=True, kw_only=True)
 class RatSpn(Options):
     """A random tensorised SPN: columns halved at random again and again (Peharz et al. 2019)."""
+
+    reads: ClassVar[tuple[Source, ...]] = ("columns",)
 
     splits: int = option(3, "how many times columns are halved, or until one is left", min=1)
     repetitions: int = option(4, "the number of random ways to halve all columns", min=1)
@@ -116,7 +120,7 @@ class _Circuit:
     def _shares(self) -> tuple[dict[Region, Floats], dict[Region, Floats]]:
         """Return the rows behind each region's nodes, and the weights of its sums."""
         rows = {region: np.zeros(self.width(region)) for region in self.order}
-        rows[self.root][:] = self.task.table.weights.sum()
+        rows[self.root][:] = self.task.total
         weights: dict[Region, Floats] = {}
         for region in reversed(self.order):
             shapes = [(self.width(a), self.width(b)) for a, b in self.regions[region]]

@@ -18,6 +18,7 @@ Python file of plug-ins that lies beside it. docs/plugins.md shows how to write 
     suppliers.py    the package or file that an outside plug-in comes from
     files.py        Python files that a spec names under `plugins`
     usage.py        which outside plug-ins a recipe or a model uses, and which are absent
+    reads.py        what a plug-in reads of a table that is larger than memory
     blame.py        the outside plug-in that an exception was raised in
 """
 

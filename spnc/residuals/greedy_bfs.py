@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 
 from spnc.graph.forest import Forest
 from spnc.registry import RESIDUALS, Options, option
+from spnc.registry.reads import Source
 from spnc.residuals import LinkingTask
 from spnc.residuals.support.receiver import Receiver, TargetKind
 
@@ -22,6 +23,7 @@ class GreedyBfs(Options):
     """Links from the nodes of a copied component to all others, breadth first (Algorithm 4)."""
 
     draws: ClassVar[bool] = True
+    reads: ClassVar[tuple[Source, ...]] = ()
 
     ratio: float = option(
         0.15,

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from spnc.graph.forest import Forest
 from spnc.registry import RESIDUALS, Options
+from spnc.registry.reads import Source
 from spnc.residuals import LinkingTask
 
 
@@ -16,6 +17,7 @@ class NoLinks(Options):
     """No links: the components meet only in the sum on top (Algorithm 2)."""
 
     draws: ClassVar[bool] = False
+    reads: ClassVar[tuple[Source, ...]] = ()
 
     def link(self, task: LinkingTask) -> Forest:
         """Return the forest unchanged."""

@@ -8,7 +8,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spnc.common.atomic import flush, replacing, write_bytes, write_text, write_together
@@ -17,7 +17,7 @@ from spnc.common.savepoints import Savepoints
 from spnc.common.sealed import read_sealed_json
 from spnc.common.signals import tidying
 from spnc.data.dataset import Dataset
-from spnc.diagnostics import Sink, writing
+from spnc.diagnostics import InputError, Sink, writing
 from spnc.model import Model, to_bytes
 from spnc.program.program import Parameters, Program
 from spnc.registry.files import given_files
@@ -29,6 +29,7 @@ from spnc.runs.interruption import Interrupted
 from spnc.runs.kept_data import DataReader
 from spnc.runs.kept_work import WorkFolder
 from spnc.runs.lock import lock_text, recipe_text, request_digest
+from spnc.runs.lost_cluster import is_lost_cluster
 from spnc.runs.metrics import Metrics
 from spnc.runs.results import metrics_content
 from spnc.spec.limits import Limits
@@ -47,6 +48,7 @@ class RunFolder(RunFiles):
     resuming: bool = False  # whether an interrupted run in it is to be continued
     retried: bool = False  # whether it was asked to resume, if there is anything
     limits: Limits | None = None  # given with this run, and to be given again to resume it
+    cluster: str | None = None  # its address, likewise
     latest: State | None = None
     _hold: in_use.Hold | None = None
     _locked: str | None = None  # the content of the lock file, once it is written
@@ -130,6 +132,8 @@ class RunFolder(RunFiles):
         plugins = "".join(f" --plugin {shlex.quote(file)}" for file in given_files())
         out = shlex.quote(str(self.path))
         limits = self.limits.options_beside(begun) if self.limits is not None else ""
+        if self.cluster is not None and "cluster.address=" not in begun:
+            limits += f" --cluster {shlex.quote(self.cluster)}"
         return f"spnc{plugins} train {begun or '…'} --out {out}{limits} --resume{allow}"
 
     def keep(self, state: State) -> None:
@@ -272,6 +276,20 @@ class RunFolder(RunFiles):
             saved = self.write_checkpoint()
             what += f"; saved in {self.checkpoint}" if saved else "; it could not be saved"
             raise self.interrupted(what) from None
+        except InputError as error:
+            raise self.cut_short(error) from error.__cause__
+
+    def cut_short(self, error: InputError) -> InputError:
+        """Write a checkpoint if a cluster was lost; return the error, which says how to resume."""
+        if not (is_lost_cluster(error) and self.is_unfinished()):
+            return error
+        found, *others = error.diagnostics
+        notes = found.notes
+        if self.latest is not None and self.write_checkpoint():
+            iteration = self.latest.history[-1].iteration
+            notes = (*notes, f"after iteration {iteration}; saved in {self.checkpoint}")
+        help = f"{found.help}; continue with: {self.resume_command()}"
+        return InputError([replace(found, notes=notes, help=help), *others])
 
     def nothing_kept(self) -> Interrupted:
         """Return the exception that says that an interruption left nothing."""

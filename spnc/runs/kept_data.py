@@ -84,7 +84,7 @@ def _nothing() -> None:
 
 def _files(options: DataOptions) -> list[Path] | None:
     """Return the files that data are read from; None if there are other sources."""
-    if options.table is not None:
+    if options.is_given:
         return None
     found = []
     for field in _FIELDS:

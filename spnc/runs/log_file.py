@@ -31,7 +31,7 @@ class Log(Observer):
         self._file: IO[str] | None = file
         self._sink, self._began = sink, began
         self._stage = ""
-        self._progress_at = -math.inf
+        self._progress_at = self._speed_at = -math.inf
 
     def write(self, event: str, **more: Any) -> None:
         """Write a line; if that fails, warn once and go on without the log (W404)."""
@@ -72,6 +72,18 @@ class Log(Observer):
         if now - self._progress_at >= PROGRESS_SECONDS:
             self._progress_at = now
             self.write("progress", stage=self._stage, label=label, done=done, total=total)
+
+    def notice(self, text: str) -> None:
+        """Write a notice."""
+        self.write("notice", text=text)
+
+    def speed(self, workers: int, rows_per_second: float) -> None:
+        """Write how many workers there are and how fast they are, every `PROGRESS_SECONDS`."""
+        now = time.monotonic()
+        if now - self._speed_at >= PROGRESS_SECONDS:
+            self._speed_at = now
+            rate = round(rows_per_second, 1)
+            self.write("speed", stage=self._stage, workers=workers, rows_per_second=rate)
 
     def attempt(self, done: int, total: int | None, what: str, best: str) -> None:
         """Write that a try begins."""

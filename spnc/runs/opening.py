@@ -48,6 +48,7 @@ def open_run(
     sink.stop()
     # There may be nothing to resume yet: then the run begins.
     run.retried, run.resuming, run.limits = resume, resume and taken, recipe.limits
+    run.cluster = recipe.cluster.address if recipe.cluster is not None else None
     return run
 
 

@@ -11,6 +11,7 @@ from spnc.data.load import is_available, load
 from spnc.diagnostics import Sink
 from spnc.registry import nested_options
 from spnc.runs.lock import check_lock
+from spnc.runs.sample_warning import warn_of_sample, warn_of_sample_for_auto
 from spnc.spec.recipe import Recipe
 
 
@@ -31,12 +32,14 @@ def prepare(
     *,
     default_split: tuple[float, float, float] | None = None,
     read: Callable[..., Dataset | None] | None = None,
+    auto: bool = False,
 ) -> Dataset | None:
     """Load the data and report everything that would end a run before anything is learned.
 
     That is: the lock, every plug-in's `verify`, validation rows for a search, and the backend.
     Return None if the data cannot be had. `default_split` is for data without splits of its own.
-    `read` takes the place of `load` for a run that has kept its data.
+    `read` takes the place of `load` for a run that has kept its data. With `auto`, the forest and
+    the optimizer are still to be chosen.
     """
     observer = observer or Observer()
     trouble = recipe.backend.why_not() if purpose is Purpose.TRAIN else None
@@ -56,6 +59,10 @@ def prepare(
             default_split=default_split,
         )
     if dataset is not None:
+        if auto:
+            warn_of_sample_for_auto(recipe.data, dataset, sink)
+        else:
+            warn_of_sample(_tries(recipe), dataset, sink)
         check_lock(recipe, dataset, sink)
         if recipe.space is not None and "valid" not in dataset.splits:
             searched = f"searched for: {', '.join(c.name for c in recipe.space.choices)}"
@@ -67,10 +74,14 @@ def prepare(
 
 def verify_plugins(recipe: Recipe, dataset: Dataset | None, sink: Sink) -> None:
     """Ask every plug-in of a recipe, or of all tries of a search, whether it can be used."""
-    tries = [one.recipe for one in recipe.space.tries] if recipe.space is not None else [recipe]
     # Most tries have most plug-ins in common.
-    for options in dict.fromkeys(each for one in tries for each in nested_options(one)):
+    for options in dict.fromkeys(each for one in _tries(recipe) for each in nested_options(one)):
         options.verify(dataset, sink)
+
+
+def _tries(recipe: Recipe) -> list[Recipe]:
+    """Return the recipes of all tries of a search, or the only one."""
+    return [one.recipe for one in recipe.space.tries] if recipe.space is not None else [recipe]
 
 
 def report_no_validation_rows(

@@ -42,7 +42,7 @@ def cache_for(
 
 def without_rows(recipe: Recipe) -> Recipe:
     """Return a recipe without rows that were given in Python: they are in the dataset."""
-    return replace(recipe, data=replace(recipe.data, table=None))
+    return replace(recipe, data=replace(recipe.data, table=None, shards=None))
 
 
 def sent(plan: TryPlan) -> TryPlan:

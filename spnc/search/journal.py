@@ -17,7 +17,7 @@ from spnc.common.savepoints import NOTHING_KEPT, Savepoints
 from spnc.common.sealed import read_sealed_json, sealed_json
 from spnc.compilation import Compiled
 from spnc.data.dataset import Dataset
-from spnc.diagnostics import Sink, counted, writing
+from spnc.diagnostics import InputError, Sink, counted, writing
 from spnc.model import read_model, to_bytes
 from spnc.pipeline import Trained
 from spnc.program.score import Score
@@ -133,6 +133,8 @@ class SearchFolder(Journal):
         try:
             with writing(self.run.path, self.run.sink, self.run.how_to_continue):
                 yield
+        except InputError as error:
+            raise self.run.cut_short(error) from error.__cause__
         except KeyboardInterrupt:
             begun = self.trying > 0 or self.at_a_time > 1
             if not (begun and self.established):

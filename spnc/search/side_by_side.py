@@ -74,6 +74,9 @@ def run_side_by_side(
     sharing = Counter(forest_key(plan.recipe) for plan in plans)
     search, ends, dataset = uuid.uuid4().hex, time.time() + budget.left(), trials.dataset
     _ = dataset.distinct, dataset.digest  # computed here, once, and not by every worker
+    if dataset.sums is not None:
+        reads = (component.reads for plan in plans for component in plan.recipe.forest)
+        dataset.sums.known_for(reads)
 
     def tasks() -> Iterator[_Task]:
         for plan in plans:

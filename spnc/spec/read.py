@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from spnc.data.given_shards import GivenShards
 from spnc.data.raw_table import RawTable
 from spnc.data.sources import FROM_PYTHON
 from spnc.diagnostics import Sink, Source, read_source
@@ -67,9 +68,12 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def with_table(recipe: Recipe, table: RawTable) -> Recipe:
+def with_table(recipe: Recipe, table: RawTable | GivenShards) -> Recipe:
     """The recipe with rows that were given in Python."""
-    found = replace(recipe, data=replace(recipe.data, table=table))
+    if isinstance(table, RawTable):
+        found = replace(recipe, data=replace(recipe.data, table=table))
+    else:
+        found = replace(recipe, data=replace(recipe.data, shards=table))
     if recipe.space is None:
         return found
     return replace(found, space=recipe.space.map(lambda each: with_table(each, table)))

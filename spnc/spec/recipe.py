@@ -20,6 +20,7 @@ from spnc.registry import (
     choice,
     option,
 )
+from spnc.registry.reads import SAMPLE, Source, reads_of
 from spnc.residuals import Residual
 from spnc.spec.cluster import Cluster
 from spnc.spec.limits import Limits
@@ -55,6 +56,11 @@ class Component(Options):
         1.0, "how much each of these components counts in the sum on top, before training", above=0
     )
     learner: Learner = choice(LEARNERS, doc="the structure learner", inline=True)
+
+    @property
+    def reads(self) -> frozenset[Source]:
+        """What learning reads of a table that is larger than memory."""
+        return SAMPLE if self.bootstrap else reads_of(self.learner, "learn")
 
     def conflicts(self) -> Iterator[Conflict]:
         """Report repeated rows for a learner to which every row is described by the others."""

@@ -6,12 +6,16 @@ import numpy as np
 
 from spnc import checks
 from spnc.data.dataset import Dataset
+from spnc.data.parted import partitioned
 from spnc.data.table import Table
 from spnc.diagnostics import Sink
-from spnc.forest.grow import add_top_sum
+from spnc.forest.grow import add_top_sum, grow
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Builder, Graph
 from spnc.learners import Learner
+from spnc.leaves.smoothing import Smoothing
+from spnc.registry.reads import SOURCES
+from spnc.spec.recipe import Component
 from spnc.testing.forests import (
     drawing,
     expect_distribution,
@@ -99,6 +103,22 @@ def it_learns_from_little(learner: Learner, seed: int) -> None:
     expect_distribution(graph, dataset.columns)
 
 
+def it_learns_from_a_table_in_partitions(learner: Learner, seed: int) -> None:
+    """Of such a table it has a sample, and counts in all rows if it says that it reads them."""
+    said = getattr(learner, "reads", ())
+    known = not isinstance(said, str) and SOURCES.issuperset(said)
+    expect(known, f"`reads` is {said!r}, and not a tuple of {', '.join(sorted(SOURCES))}")
+    whole = small_dataset(seed)
+    splits = {**whole.splits, "train": partitioned(whole.train, 25, seed, "train")}
+    dataset, sink = Dataset("parts", whole.columns, splits), Sink()
+    component = Component(learner=learner)
+    forest = grow([component], dataset, smoothing=Smoothing.of(0.1), seed=seed, sink=sink)
+    expect(not sink.failed, f"it reported {[d.message for d in sink.diagnostics]}")
+    graph = add_top_sum(forest)
+    expect_valid(graph)
+    expect_distribution(graph, dataset.columns)
+
+
 LEARNER_PROMISES = tuple(
     Promise(check, _SEEDS)
     for check in (
@@ -107,5 +127,6 @@ LEARNER_PROMISES = tuple(
         it_leaves_the_rows_alone,
         it_learns_beside_other_components,
         it_learns_from_little,
+        it_learns_from_a_table_in_partitions,
     )
 )

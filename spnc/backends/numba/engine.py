@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from spnc.backends.planning.program_index import ProgramIndex
 from spnc.backends.spilling import Spilled
 from spnc.common.arrays import Floats, Ints
 from spnc.common.threads import ThreadTeam, thread_count
+from spnc.common.wall_time import WallTime
 from spnc.data.table import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
@@ -61,7 +61,17 @@ class CpuEngine:
         self.team = ThreadTeam(thread_count(threads))
         self.plan_rows = plan_rows
         self.log_domain = LogDomain(self.index, self.team)
-        self.planning = 0.0  # seconds spent so far
+        self._planning = WallTime()
+
+    @property
+    def planning(self) -> float:
+        """Seconds spent on planning so far."""
+        return self._planning.seconds
+
+    @property
+    def loads_at_once(self) -> int:
+        """How many tables may be loaded at the same time: planning one takes one thread."""
+        return self.team.threads
 
     def load(self, table: Table, *, once: bool = False) -> Batch:
         """Plan the rows if they are for many passes, and enough for planning to pay off.
@@ -73,13 +83,12 @@ class CpuEngine:
             from spnc.backends.numba.executor import LayoutExecutor
             from spnc.backends.numba.layout_builder import make_layout
 
-            began = time.perf_counter()
-            encoded = encode(self.index, table).shuffled()
-            # Projections, and with them the codes of a column, are numbered by 16 bits.
-            if encoded.codes.dtype == np.uint16:
-                executor = LayoutExecutor(make_layout(encoded), self.team)
-                self.planning += time.perf_counter() - began
-                return Batch(self.index, table, executor, None)
+            with self._planning:
+                encoded = encode(self.index, table).shuffled()
+                # Projections, and with them the codes of a column, are numbered by 16 bits.
+                if encoded.codes.dtype == np.uint16:
+                    executor = LayoutExecutor(make_layout(encoded), self.team)
+                    return Batch(self.index, table, executor, None)
         return Batch(self.index, table, None, self.direct.load(table))
 
     def spilled(self, batch: Batch) -> SpilledBatch:

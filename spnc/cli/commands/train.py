@@ -182,9 +182,12 @@ def summary(trained: Trained) -> str:
         pruned = [f"pruned from {before:,} to {after:,} edges; kept: {prune.kept}"]
         if before == after:
             pruned = ["nothing to prune"]
-    took = duration(metrics.seconds["total"])
+    took = f"{duration(metrics.seconds['total'])} on {metrics.backend}"
+    if (planning := metrics.seconds.get("plan")) is not None:
+        took += f", {planning / max(metrics.seconds['total'], 1e-9):.0%} of it planning"
     if (search := metrics.search) is not None:
         took = f"{counted(len(search.tries), 'try', 'tries')} in {duration(search.seconds)}"
+        took += f" on {metrics.backend}"
     lines = [
         f"{trained.model.name}: {model['nodes']:,} nodes, {model['edges']:,} edges, "
         f"{model['layers']} layers, {model['parameters']:,} parameters",
@@ -198,7 +201,7 @@ def summary(trained: Trained) -> str:
         *pruned,
         *([limit_line(metrics)] if metrics.limits is not None else []),
         *([f"no GPU: {metrics.passed_over}"] if metrics.passed_over is not None else []),
-        f"{took} on {metrics.backend}, seed {metrics.seed}; written to {trained.run}",
+        f"{took}, seed {metrics.seed}; written to {trained.run}",
         *(["it was finished already, and nothing was trained"] if trained.was_finished else []),
     ]
     return "\n".join(lines)

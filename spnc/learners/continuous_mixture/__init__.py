@@ -6,6 +6,8 @@ The modules, each using those before it:
 - `decoder`: the network, and its optimiser;
 - `objective`: the log-likelihood of rows under a mixture, and its gradient;
 - `imputation`: complete rows, which the objective needs;
+- `batches`: mini-batches of rows in memory;
+- `dealt_batches`: mini-batches of all rows of a table in partitions;
 - `mixture_fit`: the training loop;
 - `association`: which columns the trees should join;
 - `learner`: the plug-in, which compiles the fitted mixture into a circuit.

@@ -20,8 +20,9 @@ import numpy as np
 
 from spnc.common.arrays import Floats, Ints
 from spnc.data.pairs import PairCounts
+from spnc.learners.continuous_mixture.batches import CodedRows
 from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
-from spnc.learners.continuous_mixture.mixture_fit import CodedRows, TreeMixture
+from spnc.learners.continuous_mixture.mixture_fit import TreeMixture
 
 ROWS_AT_ONCE = 1024  # bounds memory
 COLUMNS_AT_ONCE = 512  # bounds memory

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -35,11 +35,12 @@ from spnc.diagnostics import Sink
 from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.learners import LearningTask
 from spnc.learners.continuous_mixture.association import association
+from spnc.learners.continuous_mixture.batches import CodedRows
+from spnc.learners.continuous_mixture.dealt_batches import DealtRows, Imputation
 from spnc.learners.continuous_mixture.imputation import imputed
 from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
 from spnc.learners.continuous_mixture.mixture_fit import (
     PHASES,
-    CodedRows,
     DecoderSettings,
     MixtureFit,
     TreeMixture,
@@ -53,6 +54,7 @@ from spnc.leaves.finite import as_finite
 from spnc.leaves.indicator import Indicator
 from spnc.leaves.smoothing import smoothed
 from spnc.registry import LEARNERS, Options, option
+from spnc.registry.reads import Source
 
 FIRST_FIT_DIVISOR = 4  # the first fit, for `given-latent`, takes this fraction of the steps
 # Pseudo-rows per state, beyond the smoothing, of the single tree that all trees start near: its
@@ -64,6 +66,8 @@ PLAIN_TREE_PSEUDO_ROWS = 0.5
 @dataclass(frozen=True, kw_only=True)
 class ContinuousMixture(Options):
     """Chow-Liu trees at many points of a latent space, their parameters given by one network."""
+
+    reads: ClassVar[tuple[Source, ...]] = ("pairs", "rows", "sample")
 
     points: int = option(1024, "how many trees the mixture has", min=1)
     latent: int = option(16, "the number of dimensions of the latent space", min=1, max=1024)
@@ -108,7 +112,7 @@ class ContinuousMixture(Options):
         it is not.
         """
         first = self.steps // FIRST_FIT_DIVISOR if self.tree == "given-latent" else 0
-        pairs = pair_counts(task.columns, task.table)
+        pairs = task.pairs()
         affinity = mutual_information(pairs, task.smoothing.leaves)
         tree, plain = _tree(task, affinity, pairs)
         complete = imputed(task.table, tree, plain, task.rng)
@@ -117,13 +121,19 @@ class ContinuousMixture(Options):
         if task.valid is not None:
             valid = CodedRows.of(imputed(task.valid, tree, plain, task.rng))
         numbers = (0, 1) if first else (1,)
-        fits = _Fits(task, pairs, rows, valid, first + self.steps + self.settling)
+        fitted: CodedRows | DealtRows = rows
+        if task.all_rows is not None:
+            imputation = Imputation(tree, plain)
+            fitted = DealtRows(task.all_rows, imputation, task.deadline.check)
+        fits = _Fits(task, pairs, fitted, valid, first + self.steps + self.settling)
         if kept is not None:
             fits.check(kept, numbers)
         if first and (kept is None or kept.about["number"] == 0):
             settings = self.settings(steps=first, settling=0)
             tree, mixture = fits.run(0, settings, affinity, 0, kept)
-            known = pairs if complete is task.table else pair_counts(task.columns, complete)
+            # The association is that of the rows that the mixture was fitted to.
+            counted = complete is task.table and task.sums is None
+            known = pairs if counted else pair_counts(task.columns, complete)
             affinity, kept = association(tree, mixture, rows, known), None
         settings = self.settings(steps=self.steps, settling=self.settling)
         if kept is None:
@@ -159,7 +169,7 @@ class _Fits:
 
     task: LearningTask
     pairs: PairCounts
-    rows: CodedRows
+    rows: CodedRows | DealtRows
     valid: CodedRows | None
     steps: int  # of both
 
@@ -241,8 +251,8 @@ def _add_circuit(
 
     `tables[column]` is `[point, state of the parent, state]`.
     """
-    columns, origin, table, order = task.columns, task.builder.origin, task.table, tree.order
-    points, total = len(tables[0]), float(table.weights.sum())
+    columns, origin, order = task.columns, task.builder.origin, tree.order
+    points, total = len(tables[0]), task.total
     below: list[list[int]] = [[] for _ in columns]
     for child, parent in enumerate(tree.parents.tolist()):
         if parent >= 0:
@@ -268,7 +278,7 @@ def _add_circuit(
             continue
         indicators = len(nodes)
         for state in range(states):
-            known = float(table.weights[table.column(column) == state].sum())
+            known = task.rows_in_state(column, state)
             nodes.append(Leaf(column, Indicator(float(state)), known, origin))
         products = len(nodes)
         nodes += [Product(r, origin) for r in within[column].ravel().tolist()]

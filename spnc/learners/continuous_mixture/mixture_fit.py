@@ -33,10 +33,11 @@ from spnc.common.savepoints import (
 )
 from spnc.common.threads import ThreadTeam, thread_count
 from spnc.data.columns import Column
-from spnc.data.table import Table
+from spnc.learners.continuous_mixture.batches import Batches, CodedRows, Gradients
+from spnc.learners.continuous_mixture.dealt_batches import DealtBatches, DealtRows
 from spnc.learners.continuous_mixture.decoder import Adam, Decoder
 from spnc.learners.continuous_mixture.log_linear_tree import Floats32, LogLinearTree
-from spnc.learners.continuous_mixture.objective import Objective, StateCodes, quiet
+from spnc.learners.continuous_mixture.objective import Objective, quiet
 
 PHASES = ("learning", "settling")
 VALIDATIONS = 40  # how often the mixture is validated during a phase, at most
@@ -59,63 +60,6 @@ class DecoderSettings:
     batch_rows: int
     rate: float  # the initial learning rate; it falls to zero along half a cosine wave
     decay: float  # weight decay
-
-
-@dataclass(frozen=True, eq=False)
-class CodedRows:
-    """Distinct complete rows as whole numbers, and how often each occurs."""
-
-    codes: StateCodes
-    weights: NDArray[np.float64]
-
-    @staticmethod
-    def of(table: Table) -> CodedRows:
-        """Return the distinct rows of a table without missing cells."""
-        distinct = table.distinct()
-        return CodedRows(distinct.values.astype(np.int32), distinct.weights)
-
-    def some(self, most: int, rng: np.random.Generator) -> CodedRows:
-        """Return a random sample of at most `most` rows."""
-        if len(self.codes) <= most:
-            return self
-        chosen = np.sort(rng.choice(len(self.codes), most, replace=False))
-        return CodedRows(self.codes[chosen], self.weights[chosen])
-
-
-class Batches:
-    """Mini-batches for ever: distinct rows, with weights that sum to one.
-
-    Each epoch takes the original rows, as often as their weights say, in a new random order. Equal
-    rows within a batch are merged.
-    """
-
-    def __init__(self, rows: CodedRows, size: int, rng: np.random.Generator) -> None:
-        self._rows, self._rng = rows, rng
-        self._ends = np.cumsum(rows.weights)
-        self._count = max(1, round(float(self._ends[-1])))
-        self._size = min(size, self._count)
-        self.order: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # rows of the present epoch
-        self.taken = 0  # of these
-
-    def next(self) -> tuple[StateCodes, Floats32]:
-        """Return the rows of the next batch, and their weights."""
-        if self.taken + self._size > len(self.order):
-            places = (self._rng.permutation(self._count) + 0.5) * (self._ends[-1] / self._count)
-            found = np.searchsorted(self._ends, places)
-            self.order, self.taken = np.minimum(found, len(self._ends) - 1), 0
-        part = self.order[self.taken : self.taken + self._size]
-        self.taken += self._size
-        chosen, times = np.unique(part, return_counts=True)
-        return self._rows.codes[chosen], (times / self._size).astype(np.float32)
-
-    def take_up(self, order: NDArray[np.int64], taken: int) -> None:
-        """Continue in the middle of an epoch. Raises ValueError if it is not one of these rows."""
-        rows = len(self._ends)
-        if len(order) not in (0, self._count) or not 0 <= taken <= len(order):
-            raise ValueError("its epoch is not one of these rows")
-        if len(order) and not 0 <= order.min() <= order.max() < rows:
-            raise ValueError("its epoch has rows that do not exist")
-        self.order, self.taken = order, taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +102,7 @@ class MixtureFit:
         self,
         settings: DecoderSettings,
         tree: LogLinearTree,
-        rows: CodedRows,
+        rows: CodedRows | DealtRows,
         valid: CodedRows | None,
         rng: np.random.Generator,
         step_taken: Callable[[], None],
@@ -169,8 +113,15 @@ class MixtureFit:
         self._savepoints, self._about = savepoints, about
         self._valid = valid.some(MOST_VALIDATION_ROWS, rng) if valid is not None else None
         self._objective = Objective(tree, ThreadTeam(thread_count(None)))
-        self._batches = Batches(rows, settings.batch_rows, rng)
+        self._batches = self._batches_of(rows)
         self._grid = _grid(settings.points, settings.latent)
+
+    def _batches_of(self, rows: CodedRows | DealtRows) -> Gradients:
+        settings = self._settings
+        if isinstance(rows, CodedRows):
+            return Batches(rows, settings.batch_rows, self._rng)
+        steps, tree = settings.steps + settings.settling, self._objective.tree
+        return DealtBatches(rows, tree, settings.points, settings.batch_rows, steps, self._rng)
 
     def run(self, plain: Sequence[NDArray[np.float64]], resume: Piece | None = None) -> TreeMixture:
         """Return the fitted mixture.
@@ -211,9 +162,7 @@ class MixtureFit:
 
         def step(rate: float) -> None:
             points = _normal(self._grid + self._rng.random((settings.latent, 1)))
-            found = self._objective.gradient(
-                decoder, points, mixture.log_weights, *self._batches.next()
-            )
+            found = self._batches.gradient(self._objective, decoder, points, mixture.log_weights)
             adam.step(found.arrays, rate * settings.rate)
 
         return adam, step
@@ -225,9 +174,7 @@ class MixtureFit:
         count = np.float32(self._settings.points)
 
         def step(rate: float) -> None:
-            found = self._objective.gradient(
-                mixture.decoder, points, log_weights, *self._batches.next()
-            )
+            found = self._batches.gradient(self._objective, mixture.decoder, points, log_weights)
             # A point's gradient is proportional to its share of the rows. Scaled by the number of
             # points, it is large compared with Adam's epsilon.
             weights = mixture.weights().astype(np.float32)
@@ -263,17 +210,17 @@ class MixtureFit:
 
     def _save(self, phase: _Phase) -> None:
         """Keep all that the next step depends on."""
-        stored = phase.stored()
-        about = {**self._about.about, **stored.about, "rng": generator_state(self._rng)}
-        about["taken"] = self._batches.taken
-        arrays = {**self._about.arrays, **stored.arrays, "order": self._batches.order}
+        pieces = (self._about, phase.stored(), self._batches.stored())
+        about = {name: value for piece in pieces for name, value in piece.about.items()}
+        about["rng"] = generator_state(self._rng)
+        arrays = {name: array for piece in pieces for name, array in piece.arrays.items()}
         self._savepoints.save("fit", Piece(about, arrays))
 
     def _take_up(self, phase: _Phase, piece: Piece) -> None:
         """Set a phase, the random numbers and the mini-batches to where they were."""
         try:
             phase.take_up(piece)
-            self._batches.take_up(piece.arrays["order"], int(piece.about["taken"]))
+            self._batches.take_up(piece)
             set_generator_state(self._rng, piece.about["rng"])
         except (LookupError, TypeError, ValueError) as error:
             raise UnusableError(str(error) or type(error).__name__) from error

@@ -56,7 +56,10 @@ def add_chow_liu_tree(
 ) -> None:
     """Add a Chow-Liu tree over a slice; `pairs` are its counts, if known already."""
     if len(part.columns) == 1:
-        builder.add_leaves(point, part)
+        if task.sums is None or pairs is None:
+            builder.add_leaves(point, part)
+        else:
+            _TreeWriter(builder, task, part, pairs, [[]]).add_leaf(point)
         return
     pairs = pairs if pairs is not None else slice_counter(task, part).pairs
     information = mutual_information(pairs, task.smoothing.leaves)
@@ -98,7 +101,12 @@ class _TreeWriter:
                     ]
                     stack.append((child, sums))
                 else:
-                    self._add_leaves(child, states, given)
+                    self._add_leaves(child, states, given, given.sum(axis=1).tolist())
+
+    def add_leaf(self, point: AttachPoint | None) -> None:
+        """Add the only column."""
+        counts = self._pairs.between(0, 0).diagonal()[None, :]
+        self._add_leaves(0, [point], counts, [self._slice.weight])
 
     def _add_states(self, column: int, points: list[list[AttachPoint]]) -> list[AttachPoint]:
         """Add a product for each state of a column, below every sum (`points[sum][state]`)."""
@@ -113,8 +121,14 @@ class _TreeWriter:
             found.append(product)
         return found
 
-    def _add_leaves(self, column: int, given: list[AttachPoint], counts: Floats) -> None:
-        """Add a column without children: one leaf for each state of its parent."""
+    def _add_leaves(
+        self,
+        column: int,
+        given: Sequence[AttachPoint | None],
+        counts: Floats,
+        rows: Sequence[float],
+    ) -> None:
+        """Add a column without children: one leaf, and its rows, for each state of its parent."""
         variable = int(self._slice.columns[column])
         own = self._task.columns[variable]
         leaf = finite_leaf(own)
@@ -122,5 +136,5 @@ class _TreeWriter:
         columns = LeafColumns.of([own], np.zeros(len(counts), dtype=np.int64))
         table = leaf.estimate(counts, self._task.smoothing.leaves, fallback, columns)
         origin = self._task.builder.origin
-        for point, row, rows in zip(given, table, counts.sum(axis=1).tolist(), strict=True):
-            self._builder.add_leaf(point, Leaf(variable, leaf.from_row(row), rows, origin))
+        for point, row, held in zip(given, table, rows, strict=True):
+            self._builder.add_leaf(point, Leaf(variable, leaf.from_row(row), held, origin))

@@ -96,8 +96,7 @@ class DeferredBuilder:
         if number is not None:
             self.attach(point, number)
             return
-        table = self._task.table
-        rows = float(table.weights[table.stored(variable) == state].sum())
+        rows = self._task.rows_in_state(variable, state)
         leaf = Leaf(variable, Indicator(float(state)), rows, self._origin)
         self._indicators[variable, state] = self._add(point, leaf)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
+from spnc.data.row_sums import Sums
 from spnc.data.table import Table
 from spnc.learners import LearningTask
 from spnc.learners.support.leaf_choice import DEFAULT, LeafModel, LeafOptions, penalised, start_of
@@ -46,9 +47,8 @@ class _ColumnFit(NamedTuple):
     share: Floats  # the statistics of the values elsewhere, divided by their weight
 
 
-_CACHE: WeakKeyDictionary[Table, dict[tuple[LeafOptions, float], dict[int, _ColumnFit]]] = (
-    WeakKeyDictionary()
-)
+_Fits = dict[tuple[LeafOptions, float], dict[int, _ColumnFit]]
+_CACHE: WeakKeyDictionary[Table | Sums, _Fits] = WeakKeyDictionary()
 
 
 class StartingLeaves:
@@ -57,7 +57,7 @@ class StartingLeaves:
     def __init__(self, task: LearningTask, pull: float, options: LeafOptions = DEFAULT) -> None:
         self._task, self._pull, self._options = task, pull, options
         # The components of a forest ask for the same columns of the same table.
-        cache = _CACHE.setdefault(task.table, {})
+        cache = _CACHE.setdefault(task.table if task.sums is None else task.sums, {})
         self._fits = cache.setdefault((options, task.smoothing.leaves), {})
 
     def over(self, variable: int, picks: Indices) -> list[LeafModel]:
@@ -102,7 +102,10 @@ class StartingLeaves:
         return self._fits[variable]
 
     def _fit(self, variable: int) -> _ColumnFit:
-        """Choose the distribution of a column by all its values, and add up their statistics."""
+        """Choose the distribution of a column by all its values, and add up their statistics.
+
+        If these are a sample, only the counts of states are those of all rows.
+        """
         table, column = self._task.table, self._task.columns[variable]
         points = np.empty(0)
         if not column.is_finite and self._options.points == "auto":
@@ -116,7 +119,11 @@ class StartingLeaves:
         columns = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
         kind = self._best(column, columns, values, weights)
         start = start_of(kind, self._task.columns, table, variable)[None, :]
-        statistics = kind.statistics(values, weights, start, columns)
+        counts = self._task.sums.states[variable] if self._task.sums is not None else None
+        if counts is not None:
+            held, statistics = counts.sum(keepdims=True), counts[None, :]
+        else:
+            statistics = kind.statistics(values, weights, start, columns)
         return _ColumnFit(kind, start, columns, points, held, statistics / (held[-1] or 1.0))
 
     def _best(

@@ -11,22 +11,26 @@ from threadpoolctl import threadpool_limits
 from spnc.common.arrays import Floats
 from spnc.data.binning import binned
 from spnc.data.columns import Column
-from spnc.data.pairs import mutual_information, pair_counts
+from spnc.data.pairs import PairCounts, mutual_information, pair_counts
 from spnc.data.table import Table
 
-_CACHE: WeakKeyDictionary[Table, dict[float, Floats]] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[Table | PairCounts, dict[float, Floats]] = WeakKeyDictionary()
 
 
-def shared_information(columns: Sequence[Column], table: Table, alpha: float) -> Floats:
+def shared_information(
+    columns: Sequence[Column], table: Table, alpha: float, pairs: PairCounts | None = None
+) -> Floats:
     """Return the mutual information of every two columns; cached per table and `alpha`.
 
-    That of numbers is the information of their ranges.
+    That of numbers is the information of their ranges. `pairs` are counted already, in more rows
+    than the table has.
     """
-    known = _CACHE.setdefault(table, {})
+    known = _CACHE.setdefault(table if pairs is None else pairs, {})
     if alpha not in known:
         # One thread: sums of fractional weights would otherwise depend on the number of threads.
         with threadpool_limits(limits=1):
-            known[alpha] = mutual_information(pair_counts(*binned(columns, table)), alpha)
+            found = pairs if pairs is not None else pair_counts(*binned(columns, table))
+            known[alpha] = mutual_information(found, alpha)
     return known[alpha]
 
 

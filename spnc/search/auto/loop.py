@@ -14,6 +14,7 @@ from spnc.diagnostics import InputError, Sink
 from spnc.pipeline import Trained
 from spnc.registry import FAMILIES
 from spnc.runs.limit_metrics import LimitMetrics
+from spnc.runs.lost_cluster import is_lost_cluster
 from spnc.runs.outcome import Outcome
 from spnc.search.auto.board import MOST_EDGES, Board, Family
 from spnc.search.auto.costs import Costs, Estimate
@@ -167,8 +168,8 @@ class _Loop:
             outcome = trials.run(
                 chosen.plan, enough=rule.enough, deadline=deadline, resume=chosen.resume
             )
-        except (OutOfTimeError, InputError, MemoryError):
-            if best is None:
+        except (OutOfTimeError, InputError, MemoryError) as error:
+            if best is None or is_lost_cluster(error):
                 raise
             self._give_up(proposal)
             trials.journal.planned(None)

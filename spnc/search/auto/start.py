@@ -127,7 +127,9 @@ def read_data(
     Data without splits of its own is cut by `SPLIT`, unless the person has said how.
     """
     recipe = start.recipe
-    dataset = sink.require(prepare(recipe, sink, observer, default_split=SPLIT, read=read))
+    dataset = sink.require(
+        prepare(recipe, sink, observer, default_split=SPLIT, read=read, auto=True)
+    )
     if "valid" not in dataset.splits:
         named = f"the splits are: {', '.join(dataset.splits)}"
         has_splits = recipe.data.source is not None and not dataset.cut

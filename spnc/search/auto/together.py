@@ -84,6 +84,8 @@ def run_together(
     """Try these proposals; `finished` is called after each, with None if it was given up."""
     dataset = board.dataset
     _ = dataset.distinct, dataset.digest  # computed here, once, and not by every worker
+    if dataset.sums is not None:
+        dataset.sums.of(("pairs",))  # for hidden Chow-Liu trees, which are nearly always tried
     ends, seen = time.time() + budget.left(), _seen(board)
     tasks = (
         _Task(_sent(chosen), seen, dataset, search, budget.seconds, ends) for chosen in all_chosen

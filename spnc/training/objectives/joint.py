@@ -10,6 +10,7 @@ from spnc.data.parted import Rows
 from spnc.program.program import Parameters
 from spnc.program.score import Score
 from spnc.registry import OBJECTIVES, Options
+from spnc.registry.reads import Source
 from spnc.training import FitResult, FitTask
 
 
@@ -19,6 +20,7 @@ class Joint(Options):
     """The joint likelihood of all cells of a row, which is what every optimizer fits."""
 
     refines: ClassVar[bool] = False
+    reads: ClassVar[tuple[Source, ...]] = ()
 
     def refine(self, task: FitTask) -> FitResult | None:
         """Do nothing: `refines` is False."""

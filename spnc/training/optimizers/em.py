@@ -8,12 +8,13 @@ dropout the training log-likelihood plus the log prior never falls.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from spnc.common.rng import random_stream
 from spnc.program.program import Parameters
 from spnc.program.score import Counts, Score
 from spnc.registry import OPTIMIZERS, option
+from spnc.registry.reads import Source
 from spnc.training import FitTask, Memory
 from spnc.training.dropout import Thinned
 from spnc.training.loop import Iterative
@@ -25,6 +26,8 @@ from spnc.training.optimizer_steps import OptimizerSteps
 @dataclass(frozen=True, kw_only=True)
 class Em(Iterative):
     """Expectation-maximisation on all rows, weights and leaves together."""
+
+    reads: ClassVar[tuple[Source, ...]] = ()
 
     dropout: float = option(
         0.0,

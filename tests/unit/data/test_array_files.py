@@ -34,6 +34,16 @@ def test_every_type_of_number_is_read(tmp_path: Path, dtype: str, order: Any) ->
     np.testing.assert_array_equal(values, TABLE > 0)
 
 
+def test_the_largest_numbers_of_the_other_byte_order_are_read(tmp_path: Path) -> None:
+    # Whole numbers beyond 63 bits were recognised by their type in this machine's byte order.
+    table = np.array([[2**64 - 1, 0], [2**64 - 2, 1], [2**64 - 1, 1]], dtype=">u8")
+    np.save(tmp_path / "a.npy", table)
+    dataset = load_table(str(tmp_path / "a.npy"), Sink())
+    assert dataset is not None
+    assert dataset.columns[0].labels == (2**64 - 2, 2**64 - 1)
+    np.testing.assert_array_equal(dataset.in_memory("all").values, [[1, 0], [0, 1], [1, 1]])
+
+
 def test_arrays_named_train_valid_test_are_splits(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", test=TABLE[:1], train=TABLE)
     dataset = load_table(str(tmp_path / "a.npz"), Sink())

@@ -20,13 +20,12 @@ from spnc.graph.nodes import Graph, Leaf, Sum, payloads
 from spnc.learners.continuous_mixture import association as measuring
 from spnc.learners.continuous_mixture import mixture_fit
 from spnc.learners.continuous_mixture.association import association
+from spnc.learners.continuous_mixture.batches import Batches, CodedRows
 from spnc.learners.continuous_mixture.decoder import Decoder
 from spnc.learners.continuous_mixture.imputation import imputed
 from spnc.learners.continuous_mixture.learner import ContinuousMixture
 from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
 from spnc.learners.continuous_mixture.mixture_fit import (
-    Batches,
-    CodedRows,
     DecoderSettings,
     MixtureFit,
     TreeMixture,

@@ -62,6 +62,13 @@ SPECS: dict[str, dict[str, Any]] = {
             }
         ],
     },
+    "decoder, in partitions": {
+        "data": {**DISCRETE, "partition_rows": 120},
+        "forest": [
+            {"learner": "continuous-mixture", "points": 8, "steps": 12, "settling": 8}
+            | {"batch_rows": 100}
+        ],
+    },
     "informed links": {
         "data": DISCRETE,
         "forest": [TREES],
@@ -90,6 +97,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [",".join(map(str, row)) for row in states.tolist()]
     (tmp_path / "states.csv").write_text("\n".join([",".join("abcdefgh"), *rows]) + "\n")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("spnc.learners.continuous_mixture.dealt_batches.BLOCK_CELLS", 3 * 800)
     monkeypatch.setattr("spnc.residuals.informed._BATCH", 12)
     monkeypatch.setattr("spnc.residuals.best_gain._BATCH", 12)
     return tmp_path

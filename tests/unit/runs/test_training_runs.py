@@ -66,6 +66,8 @@ def test_a_run_folder_holds_model_metrics_history_and_lock(spec: str, capsys) ->
     kept = history[metrics["optimizer"]["kept_iteration"]]
     assert float(kept["valid"]) == pytest.approx(metrics["splits"]["valid"]["avg_ll"], abs=1e-9)
     assert "avg log-likelihood" in shown
+    share = metrics["seconds"]["plan"] / metrics["seconds"]["total"]
+    assert f" on numba, {share:.0%} of it planning, seed 3; written to run" in shown
     model = spnc.load(run / "model.spnc")
     assert model.program.facts() == metrics["model"]
 
