@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,12 @@ import pytest
 
 import spnc
 from spnc.common.observer import Observer
+
+
+def skip_if_ignored(number: signal.Signals) -> None:
+    """Skip a test of a signal that this process ignores, and so do those that it starts."""
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip(f"{number.name} is ignored here, as `nohup` asks, and stays ignored")
 
 
 class InterruptsAt(Observer):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from operator import add
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +21,9 @@ from spnc.data.columns import Column
 from spnc.data.pairs import PairCounts, pair_counts
 from spnc.data.parted import PartedTable
 from spnc.data.table import Table
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 StateCounts = tuple[Floats | None, ...]
 
@@ -97,11 +102,17 @@ class CountPairs:
 
     def __call__(self, table: Table) -> PairCounts:
         """Return the counts."""
-        from threadpoolctl import threadpool_limits
-
         # One thread: sums of fractional weights would otherwise depend on the number of threads.
-        with threadpool_limits(limits=1):
+        with _threads_of_numpy().limit(limits=1):
             return pair_counts(self.binning.columns, self.binning.apply(table))
+
+
+@cache
+def _threads_of_numpy() -> ThreadpoolController:
+    """Return the controller of the threads of matrix products; finding them is slow."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _counts(cells: Floats, weights: Floats, states: int) -> Floats:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.interrupting import skip_if_ignored
 from tests.places import ROOT
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
@@ -105,6 +106,7 @@ def is_alive(process: int) -> bool:
 def test_a_signal_to_all_ends_all_cleanly(
     tmp_path: Path, command: str, number: signal.Signals
 ) -> None:
+    skip_if_ignored(number)
     with training(tmp_path, command) as (process, workers):
         os.killpg(process.pid, number)
         _, shown = process.communicate(timeout=60)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from spnc.common.signals import tidying
+from tests.interrupting import skip_if_ignored
 from tests.places import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
@@ -54,8 +55,7 @@ def test_a_signal_at_any_moment_ends_a_training_cleanly(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     """During imports, data, structure, compilation and training, by when it happens to come."""
-    if signal.getsignal(number) is signal.SIG_IGN:
-        pytest.skip(f"{number.name} is ignored here, as `nohup` asks, and stays ignored")
+    skip_if_ignored(number)
     (tmp_path / "long.yaml").write_text(SPEC)
     for i, delay in enumerate((0.0, 0.1, 0.4, 1.0, 2.5)):
         with start(tmp_path, "train", "long.yaml", "--quiet", "--out", f"run{i}") as process:
@@ -100,6 +100,7 @@ def test_what_nohup_ignores_stays_ignored() -> None:
 
 
 def test_in_a_program_that_imports_spnc_handlers_are_put_back() -> None:
+    skip_if_ignored(signal.SIGHUP)
     before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     with pytest.raises(KeyboardInterrupt), tidying():
         os.kill(os.getpid(), signal.SIGHUP)
