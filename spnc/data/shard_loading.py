@@ -117,7 +117,7 @@ class _Scan:
         return ScannedShards(digest_table(whole, novelties), self._layout, tuple(self._rows))
 
     def _first(self, size: int) -> list[RawTable]:
-        """Return the first rows of the first shards, `size` or more in all if there are so many."""
+        """Return the first rows of the first shards: `size` rows or more, or all rows."""
         found: list[RawTable] = []
         rows = 0
         while rows < size and len(self._rows) < self.work.shards:

@@ -71,7 +71,11 @@ def _facts(dataset: Dataset, position: int) -> dict[str, Any]:
 
 
 def _bounds(low: float, high: float) -> tuple[float, float]:
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
+    """Return the bounds of the bars; wider ones if doubles cannot tell the bars apart."""
+    if (np.diff(np.linspace(low, high, BARS + 1)) > 0.0).all():
+        return low, high
+    margin = max(0.5, BARS * float(np.spacing(max(abs(low), abs(high)))))
+    return low - margin, high + margin
 
 
 def content_text(facts: dict[str, Any]) -> str:

@@ -141,6 +141,25 @@ def test_work_that_fails_is_not_tried_again(client: Any, compiled: Compiled) -> 
         rows.sum(fail, add)
 
 
+def _laid_out() -> set[int]:
+    """Return the laid out partitions that this process has."""
+    return {id(batch) for kept in worker._BATCHES.values() for _, batch in kept.values()}
+
+
+def test_partitions_are_laid_out_once(client: Any, compiled: Compiled) -> None:
+    """Dask deletes copies that workers got from one another; here it does so after each pass."""
+    engine = open_engine(compiled.recipe.backend.resolved(), compiled.program)
+    batch = engine.load(_elsewhere(compiled.dataset.splits["train"], client))
+    engine.expected_counts(compiled.parameters, batch)
+    before = client.run(_laid_out)
+    for _ in range(3):
+        client.amm.run_once()
+        engine.expected_counts(compiled.parameters, batch)
+    after = client.run(_laid_out)
+    assert any(after.values())
+    assert all(after[address] <= before[address] for address in after)
+
+
 def test_a_worker_of_another_version_is_refused(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

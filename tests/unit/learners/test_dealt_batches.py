@@ -151,7 +151,7 @@ def problem(seed: int = 0) -> tuple[list[Column], list[Table]]:
 def fitted(
     monkeypatch: pytest.MonkeyPatch, *, threads: int = 1, least: int = 12, seed: int = 3
 ) -> Graph:
-    """What is learned from all rows of the problem, with at least so many rows in a chunk."""
+    """Return what is learned from all rows of the problem. A chunk has at least `least` rows."""
     columns, tables = problem()
     with monkeypatch.context() as patch:
         patch.setattr(mixture_fit, "thread_count", lambda _: threads)
