@@ -13,6 +13,7 @@ from benchmarks.scaling.edges import forest_of
 from spnc.backends.numba.backend import NumbaBackend
 from spnc.cluster.connection import connected
 from spnc.cluster.dask_rows import DaskCluster
+from spnc.cluster.joining import Connection
 from spnc.common.observer import silent
 from spnc.data.parted import PartedTable, PartInMemory, in_memory
 from spnc.data.table import Table
@@ -56,7 +57,11 @@ def measured(parts: Sequence[int] = PARTS, states: Sequence[int] = STATES) -> It
                     PartInMemory(table.take(slice(i, i + ROWS_OF_PART))) for i in range(number)
                 ]
                 rows = PartedTable(pieces, table, table.rows, table.total)
-                batch = DaskCluster(client).passes(rows).load(NumbaBackend(), program, once=False)
+                batch = (
+                    DaskCluster(Connection.of(client))
+                    .passes(rows)
+                    .load(NumbaBackend(), program, once=False)
+                )
                 batch.expected_counts(parameters)  # sends the program, lays out the rows
                 taken = []
                 for _ in range(PASSES):

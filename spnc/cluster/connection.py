@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib import import_module
 from multiprocessing import resource_tracker
 from typing import Any
@@ -25,12 +25,16 @@ _LOGGERS = ("distributed", "distributed.client")  # that Dask gives levels of th
 
 @contextmanager
 def connected(
-    address: str, observer: Observer | None = None, span: Span | None = None
+    address: str,
+    observer: Observer | None = None,
+    span: Span | None = None,
+    started: Callable[[], Any] | None = None,
 ) -> Iterator[Any]:
     """Yield the client of a cluster, `tcp://host:port` or `local:N`, whose workers can be used.
 
-    Stops with a diagnostic if it cannot be reached within the time that Dask's configuration
-    gives (`distributed.comm.timeouts.connect`, E512).
+    `started` returns the cluster on this machine if that was started before. Stops with a
+    diagnostic if a cluster cannot be reached within the time that Dask's configuration gives
+    (`distributed.comm.timeouts.connect`, E512).
     """
     try:
         distributed: Any = import_module("distributed")
@@ -41,7 +45,10 @@ def connected(
     with ExitStack() as stack:
         stack.enter_context(_quiet())
         try:
-            client = _client(distributed, address, stack)
+            at: Any = address
+            if (workers := local_workers(address)) is not None:
+                at = started() if started else stack.enter_context(started_here(workers))
+            client = stack.enter_context(distributed.Client(at, name="spnc"))
             client.wait_for_workers(1, timeout=seconds)
             check_workers(client, span)
         # TypeError: no certificates for an address that begins with `tls://`.
@@ -52,24 +59,26 @@ def connected(
         yield client
 
 
-def _client(distributed: Any, address: str, stack: ExitStack) -> Any:
-    """Return a client of a cluster; one on this machine is started, and ends with the stack."""
+def local_workers(address: str) -> int | None:
+    """Return the number of workers of a cluster on this machine; None if it is another one."""
     local = re.fullmatch(LOCAL, address)
-    if local is None:
-        return stack.enter_context(distributed.Client(address, name="spnc"))
+    return None if local is None else int(local[1])
+
+
+def started_here(workers: int) -> AbstractContextManager[Any]:
+    """Start a cluster on this machine; return a context that ends it."""
+    distributed: Any = import_module("distributed")
     if hasattr(signal, "pthread_sigmask"):
         # When Python starts it, it lets interruptions through again.
         resource_tracker.ensure_running()
     with interruptions_held_back():
-        cluster = stack.enter_context(
-            distributed.LocalCluster(
-                n_workers=int(local[1]),
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            )
+        cluster: AbstractContextManager[Any] = distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
         )
-    return stack.enter_context(distributed.Client(cluster))
+    return cluster
 
 
 def _dashboard(client: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cached_property
 from operator import add
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
@@ -21,9 +22,12 @@ from spnc.cluster.carried import Carried
 from spnc.cluster.dask_piles import DaskPiles
 from spnc.cluster.dask_shards import DaskShards, PartOnWorkers
 from spnc.cluster.holders import Held, balanced
+from spnc.cluster.joining import Connection
 from spnc.common.observer import Observer
+from spnc.data.file_shards import Stamp
 from spnc.data.parted import PartedTable
 from spnc.data.piles import Piles
+from spnc.data.shard_work import ShardSource
 from spnc.data.table import Table
 from spnc.program.program import Parameters, Program
 from spnc.program.score import Counts, Score
@@ -34,29 +38,43 @@ Found = TypeVar("Found")
 class DaskCluster:
     """A cluster that computes passes over tables in partitions."""
 
-    def __init__(self, client: Any, observer: Observer | None = None) -> None:
-        self.client, self.observer = client, observer or Observer()
-        self.attempts = Attempts(client)
-        self._frames: list[DaskShards] = []
+    def __init__(self, connection: Connection, observer: Observer | None = None) -> None:
+        self._connection, self.observer = connection, observer or Observer()
+        self._shards: list[DaskShards] = []
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        """Work on the cluster, which is started now if need be."""
+        return Attempts(self._connection.client)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Work that is sent to a worker is done there.
         return _nowhere, ()
 
     def passes(self, table: PartedTable) -> DaskPasses:
-        """Return the passes over the partitions of a table."""
+        """Return the passes over the partitions of a table; there will be some soon."""
+        self._connection.begin()
         return DaskPasses(self, table)
 
-    def shards(self, frame: Any) -> DaskShards:
-        """Return the shards of a Dask frame, which stay on the workers."""
-        found = DaskShards(self.attempts, frame)
-        self._frames.append(found)
+    def shards(self, source: ShardSource) -> DaskShards:
+        """Return shards whose rows stay on the workers."""
+        found = DaskShards(self.attempts, source)
+        self._shards.append(found)
         return found
+
+    def sees(self, files: Sequence[Stamp]) -> bool:
+        """Return whether all workers see these files, as this process sees them."""
+
+        def asked(tasks: Tasks) -> bool:
+            found = tasks.client.run(worker.can_see, files, workers=tasks.workers)
+            return all(found.values())
+
+        return self.attempts.at(asked, lambda: None)
 
     def close(self) -> None:
         """Let go of what other processes were told of."""
-        for frame in self._frames:
-            frame.close()
+        for shards in self._shards:
+            shards.close()
 
 
 def _nowhere() -> None:

@@ -1,7 +1,7 @@
-"""Dask frames on a cluster: their rows are encoded on workers, and stay there as partitions.
+"""Shards on a cluster: their rows are encoded on workers, and stay there as partitions.
 
-The scheduler knows how each partition is made from the frame, and makes it again if a worker was
-lost. So the frame is computed again then, unless it was persisted.
+The scheduler knows how each partition is made from shards, and makes it again if a worker was
+lost. So files are read again then, and a frame is computed again, unless it was persisted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spnc.cluster.shard_tasks import (
 from spnc.common.tree_sum import additions
 from spnc.data.odd_cells import OddCells
 from spnc.data.parted import PartedTable, PartInMemory, Rows, as_stored, stacked
-from spnc.data.shard_work import OnShard, Own, Splitting, judge, report_failed
+from spnc.data.shard_work import OnShard, Own, ShardSource, Splitting, judge
 from spnc.data.shards import Report, encode
 from spnc.data.table import Table
 
@@ -38,15 +38,15 @@ _AT_A_TIME = 256  # shards that are submitted together, so that their results ne
 class DaskShards:
     """Computes on the workers of a cluster."""
 
-    def __init__(self, attempts: Attempts, frame: Any) -> None:
-        self.attempts, self.client, self._frame = attempts, attempts.client, frame
+    def __init__(self, attempts: Attempts, source: ShardSource) -> None:
+        self.attempts, self.client, self.source = attempts, attempts.client, source
         self._published: set[str] = set()
-        self._delayed: list[Any] = self.tried(lambda _: frame.to_delayed())
+        self._tasks: list[Any] = self.tried(lambda _: source.tasks())
 
     @property
     def shards(self) -> int:
         """The number of shards."""
-        return len(self._delayed)
+        return len(self._tasks)
 
     def each(self, function: OnShard, own: Own, *common: Any) -> Iterator[Any]:
         """Yield what a function returns for each of these shards, in order."""
@@ -66,7 +66,7 @@ class DaskShards:
         # It is sent once, not with every task.
         shared = delayed(Shared(function, common), traverse=False)
         found: list[Any] = self.client.compute(
-            [call(self._delayed[shard], arguments, shared) for shard, arguments in own],
+            [call(self._tasks[shard], arguments, shared) for shard, arguments in own],
             **tasks.place,
         )
         return found
@@ -92,19 +92,18 @@ class DaskShards:
         judge(reports, odd)
         found: dict[str, Rows] = {}
         for split, rows in how.rows.items():
-            own = [report for report in reports if split in report.samples]
-            sample = as_stored(stacked([report.samples[split] for report in own]))
-            if rows < how.size and how.encoding.shares[split] >= 1.0:
+            own = [report.samples[split] for report in reports if split in report.samples]
+            sample = as_stored(stacked(own))
+            if rows < how.sizes[split].each and how.sizes[split].share >= 1.0:
                 found[split] = sample
                 continue
 
             def work(tasks: Tasks, split: str = split) -> Any:
                 return encoded.parts(tasks, split)
 
-            parts = self.tried(work, encoded.forget)
+            parts, total = self.tried(work, encoded.forget)
             if not sample.rows:
                 sample = parts[0].table().take(slice(0, 1))
-            total = sum(report.totals[split] for report in own)
             found[split] = PartedTable(parts, sample, rows, total)
         encoded.forget()  # the scheduler keeps how they are made, for partitions that are lost
         return found
@@ -121,15 +120,15 @@ class DaskShards:
             for name in names:
                 self.client.unpublish_dataset(name)
 
-    def whole(self) -> Any:
-        """Return all rows of the frame."""
+    def whole(self, frame: Any) -> Any:
+        """Return all rows of a Dask frame."""
         [found] = self.tried(
-            lambda tasks: self.results([self.client.compute(self._frame, **tasks.place)])
+            lambda tasks: self.results([self.client.compute(frame, **tasks.place)])
         )
         return found
 
     def tried(self, work: Callable[[Tasks], Any], forget: Callable[[], None] = lambda: None) -> Any:
-        """Return the result of work on the frame; stop with a diagnostic if that fails."""
+        """Return the result of work on shards; stop with a diagnostic if that fails."""
         try:
             return self.attempts.at(work, forget)
         except _TaskError as error:
@@ -138,7 +137,7 @@ class DaskShards:
             failed.stop()
         if isinstance(failed, OwnWorkError):
             raise failed
-        report_failed(failed)
+        self.source.report_failed(failed)
 
 
 class _TaskError(Exception):
@@ -150,10 +149,10 @@ class _TaskError(Exception):
 
 
 class _EncodedShards:
-    """The encoded shards of a frame on workers, and the partitions that they are cut into."""
+    """The encoded shards on workers, and the partitions that they are cut into."""
 
     def __init__(self, work: DaskShards, how: Splitting) -> None:
-        self.work, self.how = work, how
+        self.work, self.how, self.changed = work, how, how.encoding.changed
         self._futures: list[Any] = []
 
     def futures(self, tasks: Tasks) -> list[Any]:
@@ -176,23 +175,31 @@ class _EncodedShards:
             seen(len(found))
         return found
 
-    def parts(self, tasks: Tasks, split: str) -> Sequence[Any]:
-        """Return the partitions of a split; a single one if all together are not more than one."""
-        count = -(-self.how.rows[split] // self.how.size)
+    def parts(self, tasks: Tasks, split: str) -> tuple[Sequence[Any], float]:
+        """Return the partitions of a split, and their weight.
+
+        There is a single one if all together are not more than one.
+        """
+        sizes = self.how.sizes[split]
+        count = -(-self.how.rows[split] // sizes.each)
         futures = [self.part(tasks, split, number) for number in range(count)]
-        merged = self._merged(tasks, futures)
+        merged = self._merged(tasks, futures, sizes.most)
+        facts = self.work.results([tasks.submit(about, f) for f in futures])
+        total = 0.0
+        for *_, own in facts:
+            total += own
         if merged is not None:
-            return (PartInMemory(merged),)
-        pairs = self.work.results([tasks.submit(about, f) for f in futures])
-        found = [PartOnWorkers(self, split, n, *pair) for n, pair in enumerate(pairs)]
+            return (PartInMemory(merged),), total
+        found = [PartOnWorkers(self, split, n, *pair) for n, (*pair, _) in enumerate(facts)]
         for part, future in zip(found, futures, strict=True):
             part.hold(tasks, future)
-        return tuple(found)
+        return tuple(found), total
 
     def part(self, tasks: Tasks, split: str, number: int) -> Any:
         """Return the future of a partition."""
-        begin = number * self.how.size
-        end = min(begin + self.how.size, self.how.rows[split])
+        each = self.how.sizes[split].each
+        begin = number * each
+        end = min(begin + each, self.how.rows[split])
         shards, cuts = [], []
         for place, future in zip(self.how.places, self.futures(tasks), strict=True):
             start = place.before[split]
@@ -200,7 +207,7 @@ class _EncodedShards:
             if start < end and stop > begin:
                 shards.append(future)
                 cuts.append((max(begin, start) - start, min(end, stop) - start))
-        return tasks.submit(partition, split, cuts, shards)
+        return tasks.submit(partition, split, self.changed, cuts, shards)
 
     def _end(self, split: str, shard: int) -> int:
         """Return how many rows of a split there are up to the end of a shard."""
@@ -208,18 +215,14 @@ class _EncodedShards:
             return self.how.places[shard + 1].before[split]
         return self.how.rows[split]
 
-    def _merged(self, tasks: Tasks, parts: Sequence[Any]) -> Table | None:
+    def _merged(self, tasks: Tasks, parts: Sequence[Any], most: int) -> Table | None:
         """Return the distinct rows of all partitions if one has room for them."""
-        if len(parts) > 1 and not self._fits(tasks, self._both(tasks, *parts[:2])):
+        if len(parts) > 1 and not self._fits(tasks, tasks.submit(together, *parts[:2], most)):
             return None  # without a look at the others
         terms = list(parts)
         for first, second in additions(len(terms)):
-            terms[first] = self._both(tasks, terms[first], terms[second])
+            terms[first] = tasks.submit(together, terms[first], terms[second], most)
         return self._fetched(terms[0]) if self._fits(tasks, terms[0]) else None
-
-    def _both(self, tasks: Tasks, one: Any, other: Any) -> Any:
-        """Return the future of the distinct rows of two tables."""
-        return tasks.submit(together, one, other, self.how.size)
 
     def _fits(self, tasks: Tasks, table: Any) -> bool:
         """Return whether a table that was put together has not too many rows."""
@@ -248,7 +251,7 @@ class PartOnWorkers:
 
     def hold(self, tasks: Tasks, rows: Any) -> None:
         """Keep rows that are on a worker, and that are checked if they have to be made again."""
-        self._future = tasks.submit(checked, rows, self.digest)
+        self._future = tasks.submit(checked, rows, self.digest, self._encoded.changed)
         self._encoded.work.publish(self._name, self._future)
 
     def future(self, tasks: Tasks) -> Any:

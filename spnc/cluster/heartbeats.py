@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Set
 from concurrent.futures import Future
-from threading import Thread
 from typing import Any, TypeVar
+
+from spnc.cluster.background import in_background
 
 Found = TypeVar("Found")
 
@@ -80,7 +81,7 @@ class Heartbeats:
         """
         self._well_at = time.monotonic()
         chosen, looks = self.usable(), self._looks
-        result = _in_thread(lambda: work(chosen))
+        result = in_background(lambda: work(chosen))
         while not _is_done(result):
             self._look_aside()
             if time.monotonic() - self._well_at > LOST_SECONDS:
@@ -109,7 +110,7 @@ class Heartbeats:
         """Begin a look unless one is under way: a scheduler that is stopped answers none."""
         if self._look is None or self._look.done():
             # What it raises is left to the work, which meets the same problem.
-            self._look = _in_thread(self.look)
+            self._look = in_background(self.look)
 
 
 def _is_done(result: Future[Any]) -> bool:
@@ -119,17 +120,3 @@ def _is_done(result: Future[Any]) -> bool:
     except TimeoutError:
         return result.done()
     return True
-
-
-def _in_thread(work: Callable[[], Found]) -> Future[Found]:
-    """Return what some work will return; it does not keep the process from ending."""
-    result: Future[Found] = Future()
-
-    def run() -> None:
-        try:
-            result.set_result(work())
-        except BaseException as error:  # for whoever waits for the result
-            result.set_exception(error)
-
-    Thread(target=run, daemon=True, name="spnc-cluster").start()
-    return result

@@ -8,7 +8,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any
 
 import joblib
 from joblib.parallel import get_active_backend
@@ -27,27 +28,33 @@ class JoblibWorkers(Workers):
         self.count = int(joblib.effective_n_jobs(n_jobs))
         self._dispatched: int | str = "2 * n_jobs"  # how many items joblib takes ahead, at most
 
+    def backend(self) -> AbstractContextManager[Any]:
+        """Return a context that names the backend of joblib; the person has chosen it already."""
+        return nullcontext()
+
     def map(self, work: Work[Item, Result], items: Iterable[Item]) -> Results[Result]:
         """Yield the place of each item and work(item, check), in the order in which they finish."""
         setup = WorkerSetup.here(self.count, self._memory)
         call = joblib.delayed(compute)
         calls = (call(setup, work, place, item) for place, item in enumerate(items))
-        backend, _ = get_active_backend()
         with ExitStack() as stack:
             stack.enter_context(tidying())  # a signal ends the workers before it ends us
-            if getattr(backend, "uses_threads", False):
-                stack.enter_context(_libraries_in_one_thread())
-            if backend.supports_return_generator:
+            with self.backend():
+                backend, _ = get_active_backend()
+                one_by_one = backend.supports_return_generator
                 parallel = joblib.Parallel(
                     self._n_jobs,
-                    return_as="generator_unordered",
+                    return_as="generator_unordered" if one_by_one else "list",
                     batch_size=1,
                     pre_dispatch=self._dispatched,
                 )
+            if getattr(backend, "uses_threads", False):
+                stack.enter_context(_libraries_in_one_thread())
+            if one_by_one:
                 with interruptions_held_back():
                     results = parallel(calls)
-            else:  # all results at the end
-                results = _each(joblib.Parallel(self._n_jobs, batch_size=1)(calls))
+            else:
+                results = _each(parallel(calls))
             stack.callback(_close, results)
             try:
                 while (found := next(results, None)) is not None:

@@ -1,4 +1,4 @@
-"""What workers do with the shards of a Dask frame, and with partitions made from them."""
+"""What workers do with the shards of a table, and with partitions made from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from spnc.data.parted import as_stored, digest_of, stacked
 from spnc.data.shard_work import OnShard
-from spnc.data.shards import Encoded, Report, report_changed
+from spnc.data.shards import Changed, Encoded, Report
 from spnc.data.table import Table
 from spnc.diagnostics import Sink
 
@@ -21,12 +21,16 @@ class OwnWorkError(Exception):
 
 
 class ChangedRowsError(Exception):
-    """A frame gave other rows than before."""
+    """Rows are not what they were when they were read before."""
+
+    def __init__(self, changed: Changed, what: str) -> None:
+        super().__init__(changed, what)
+        self._changed, self._what = changed, what
 
     def stop(self) -> NoReturn:
-        """Stop with a diagnostic (E515)."""
+        """Stop with a diagnostic."""
         sink = Sink()
-        report_changed(sink, str(self))
+        self._changed.report(sink, self._what)
         sink.stop()
         raise AssertionError from self
 
@@ -52,25 +56,27 @@ def report_of(shard: Encoded) -> Report:
     return shard.report
 
 
-def partition(split: str, cuts: Sequence[tuple[int, int]], shards: Sequence[Encoded]) -> Table:
+def partition(
+    split: str, changed: Changed, cuts: Sequence[tuple[int, int]], shards: Sequence[Encoded]
+) -> Table:
     """Return the distinct rows of a partition, which has some rows of each of these shards."""
     for shard in shards:
         if shard.report.problems:
-            raise ChangedRowsError(shard.report.problems[0].message)
+            raise ChangedRowsError(changed, shard.report.problems[0].message)
     pairs = zip(cuts, shards, strict=True)
     rows = [shard.tables[split].take(slice(begin, end)) for (begin, end), shard in pairs]
     return as_stored(stacked(rows).distinct())
 
 
-def about(table: Table) -> tuple[int, str]:
-    """Return the number of rows of a partition, and their digest."""
-    return table.rows, digest_of(table)
+def about(table: Table) -> tuple[int, str, float]:
+    """Return the number of rows of a partition, their digest, and their weight."""
+    return table.rows, digest_of(table), table.total
 
 
-def checked(table: Table, digest: str) -> Table:
+def checked(table: Table, digest: str, changed: Changed) -> Table:
     """Return a partition. Raises `ChangedRowsError` if it was made again and has other rows."""
     if digest_of(table) != digest:
-        raise ChangedRowsError("a partition that was lost with a worker was made again")
+        raise ChangedRowsError(changed, "a partition that was lost with a worker was made again")
     return table
 
 

@@ -30,24 +30,21 @@ def placed(
     if client is None and recipe.cluster is None:
         yield recipe, workers_of(recipe, n_jobs)
         return
-    from spnc.cluster.connection import check_workers, connected
+    from spnc.cluster.connection import check_workers
     from spnc.cluster.dask_rows import DaskCluster
     from spnc.cluster.dask_workers import DaskWorkers
+    from spnc.cluster.joining import Connection, joined
 
     with ExitStack() as stack:
         if client is None:
             assert recipe.cluster is not None
             span = recipe.cluster.span_of("address")
-            client = stack.enter_context(connected(recipe.cluster.address, observer, span))
+            connection = stack.enter_context(joined(recipe.cluster.address, observer, span))
         else:
             check_workers(client)
-        import joblib
-
-        stack.enter_context(
-            joblib.parallel_config(backend="dask", client=client, n_jobs=n_jobs or -1)
-        )
-        cluster = DaskCluster(client, observer)
+            connection = Connection.of(client)
+        cluster = DaskCluster(connection, observer)
         stack.callback(cluster.close)
         data = replace(recipe.data, elsewhere=cluster)
-        workers = DaskWorkers(client, n_jobs)
+        workers = DaskWorkers(connection, n_jobs)
         yield replace(recipe, data=data), workers if workers.count > 1 else SERIAL

@@ -7,7 +7,7 @@ a laid out partition, is remembered by the process as long as its circuit or its
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import spnc
 from spnc.backends import Backend, Engine
 from spnc.cluster.carried import Carried
+from spnc.data.file_shards import Stamp
 from spnc.data.parted import Part
 from spnc.data.piles import PileWork
 from spnc.data.table import Table
@@ -61,6 +62,11 @@ def can_read(part: Part) -> bool:
     """Return whether this process can read the file of a partition."""
     path = getattr(part, "path", None)
     return path is not None and bool(path.is_file())
+
+
+def can_see(files: Sequence[Stamp]) -> bool:
+    """Return whether this process sees the same files as the one that trains."""
+    return all(file.is_current for file in files)
 
 
 def read_part(part: Part) -> Table:

@@ -6,6 +6,8 @@
       builtin.py       the datasets that come with spnc; asia.py and measurements.py make some
       debd.py          the twenty public datasets: located or fetched (download.py) and verified
                        (debd_hashes.py)
+      joined_files.py  a file, or several files as one table; several_files.py finds them, and
+                       text_forms.py whether their texts have headers
       files.py         a file -> the reader for its type, decompressed by compression.py
         text_tables.py   CSV, TSV and the like; text_layout.py finds delimiter and header
           text_fast.py     regular text, block by block, through Arrow's reader
@@ -36,6 +38,11 @@ cells.py is the way back: values as the labels, dates and rounded numbers that p
 
 Rows to evaluate need not fit into memory: stream.py yields the tables of `load_table` in pieces,
 which pieces.py reads from files.
+
+Tables of more rows than a partition holds: large_files.py encodes them in pieces, as partitions
+(parted.py, part_files.py) that row_store.py keeps. shard_loading.py does so shard by shard, where
+shard_work.py says: shards.py has what is done with a shard, be it of a Dask frame (frame_shards.py)
+or of files (file_shards.py).
 
 What is computed from tables: distinct.py finds equal rows, pairs.py counts pairs of columns,
 binning.py divides numbers into ranges, summary.py collects the facts that `spnc data show` prints.

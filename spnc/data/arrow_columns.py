@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spnc.data.arrow_arrays import doubles, holes, stored_numbers
+from spnc.data.arrow_arrays import doubles, holes, stored_numbers, truth_array
 from spnc.data.narrow_floats import widened
 from spnc.data.pandas_names import Header
 from spnc.data.raw_table import RawColumn, smallest, text_column
@@ -17,6 +17,7 @@ from spnc.data.raw_table import RawColumn, smallest, text_column
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400.0
 _LARGEST_SCALE = 1000  # of decimals: far beyond doubles; an absurd one crashes Arrow
+_VIEW = np.dtype("V16")  # length, first characters and place of a text
 DURATION_UNIT = "s"
 TIME_UNIT = "s since midnight"
 
@@ -39,6 +40,7 @@ def raw_column(values: Any) -> RawColumn:
     """
     if isinstance(values, pa.Array):
         values = pa.chunked_array([values])
+    values = _without_wild_views(values)
     kind = values.type
     if pa.types.is_dictionary(kind):
         return _categories(values)
@@ -136,3 +138,37 @@ def untyped_texts(values: Any) -> RawColumn:
     if missing is not None:
         cells = np.where(missing, cells.dtype.type(0), cells)
     return RawColumn("texts", cells, missing, values.chunk(0).dictionary)
+
+
+def _without_wild_views(values: Any) -> Any:
+    """Return a chunked array of texts, none of whose missing texts points to any memory.
+
+    In a damaged file a missing view may point anywhere. Arrow does not check it, but follows it
+    when views are cast.
+    """
+    kind = values.type
+    encoded = pa.types.is_dictionary(kind)
+    if not pa.types.is_string_view(kind.value_type if encoded else kind):
+        return values
+    chunks = [
+        pa.DictionaryArray.from_arrays(
+            chunk.indices, _tame(chunk.dictionary), ordered=kind.ordered, safe=False
+        )
+        if encoded
+        else _tame(chunk)
+        for chunk in values.chunks
+    ]
+    return pa.chunked_array(chunks, kind)
+
+
+def _tame(texts: Any) -> Any:
+    """Return an array of text views in which the missing ones are empty."""
+    missing = holes(texts)
+    if missing is None:
+        return texts
+    _, views, *characters = texts.buffers()
+    own = np.frombuffer(views, _VIEW, len(texts), texts.offset * _VIEW.itemsize).copy()
+    own[missing] = np.zeros(1, _VIEW)
+    present = truth_array(~missing).buffers()[1]
+    data = [present, pa.py_buffer(own), *characters]
+    return pa.Array.from_buffers(texts.type, len(texts), data)

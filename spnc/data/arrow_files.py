@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -80,14 +80,17 @@ def parse_json(data: bytes, report: FileReport) -> Tables | None:
         return _json_lines(data, report)  # slow, but it knows the lines
 
 
-def parquet_pieces(file: BinaryIO, cells: int) -> Iterator[RawTable]:
+def parquet_pieces(
+    file: BinaryIO, cells: int, groups: Sequence[int] | None = None
+) -> Iterator[RawTable]:
     """Yield the rows of a Parquet file in pieces of at most `cells` cells. May raise `ArrowError`.
 
-    What the file lacks or has twice is not reported.
+    `groups` are the row groups that are read; None: all. What the file lacks or has twice is not
+    reported.
     """
     with pa.parquet.ParquetFile(file) as found:
         rows = max(1, cells // max(1, found.metadata.num_columns))
-        for batch in found.iter_batches(batch_size=rows):
+        for batch in found.iter_batches(batch_size=rows, row_groups=groups):
             yield _piece(batch, header_of(batch.schema))  # that of `found` may say something else
 
 

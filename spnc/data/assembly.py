@@ -280,7 +280,8 @@ def _weights_of(raw: RawColumn, name: str, table: RawTable, report: FileReport) 
     if len(bad):
         first = int(bad[0])
         message = f"the weight in column `{name}` is not a positive number{table.row_text(first)}"
-        report.error("E321", message, line=table.line_of(first), notes=_others(len(bad)))
+        line, file = table.line_of(first), table.file_of(first)
+        report.error("E321", message, line=line, file=file, notes=_others(len(bad)))
     return values
 
 
@@ -296,8 +297,8 @@ def report_misfits(
         reason = f", {misfit.reason}" if misfit.reason else ""
         message = f"column `{name}` holds {misfit.value}{table.row_text(first)}{reason}"
         notes = _others(len(misfit.rows))
-        line = table.line_of(first)
-        report.error(misfit.code, message, line=line, notes=notes, help=misfit.help)
+        line, file = table.line_of(first), table.file_of(first)
+        report.error(misfit.code, message, line=line, file=file, notes=notes, help=misfit.help)
 
 
 def _others(cells: int) -> tuple[str, ...]:

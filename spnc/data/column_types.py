@@ -22,10 +22,12 @@ from spnc.common.limits import STATES_VARIABLE, most_states, raising
 from spnc.common.wording import half_character
 from spnc.data.columns import FINITE, KINDS, Column, Label, Scale
 from spnc.data.dates import DATE_UNITS
+from spnc.data.warp import Warp, warp_problems
 from spnc.diagnostics import counted, did_you_mean, listed, nearest
 from spnc.language.grammar import quoted_on_one_line
 
 SCALE = tuple(f.name for f in fields(Scale))
+WARP = tuple(f.name for f in fields(Warp))
 _SHORT = re.compile(r"(\w+)(?:\s*\(\s*(\d{1,9})\s*\))?")
 _TYPES = (
     'types are binary, categorical(k) with k of at least 2, categorical("a", "b", …), '
@@ -44,6 +46,9 @@ def plain_type(column: Column) -> dict[str, Any]:
         found["scale"] = {name: float(value) for name, value in asdict(column.scale).items()}
     if column.unit:
         found["unit"] = column.unit
+    if column.warp is not None:
+        warp = column.warp
+        found["warp"] = {"values": list(warp.values), "places": list(warp.places)}
     return found
 
 
@@ -66,6 +71,7 @@ def type_text(column: Column) -> str:
         given = {} if column.scale is None else asdict(column.scale)
         options = [f"{name} = {float(value)!r}" for name, value in given.items()]
     options += [f"unit = {quoted_on_one_line(column.unit)}"] if column.unit else []
+    options += [f'warp = "{_warp_text(column.warp)}"'] if column.warp is not None else []
     return f"{column.kind}({', '.join(options)})" if options else column.kind
 
 
@@ -80,6 +86,8 @@ def plain_of_options(
         found["labels"] = list(values)
     scale = {key: value for key, value in named.items() if key in SCALE}
     found |= {key: value for key, value in named.items() if key not in SCALE}
+    if isinstance(found.get("warp"), str):
+        found["warp"] = _plain_warp(found["warp"])
     return found | ({"scale": scale} if scale else {})
 
 
@@ -104,7 +112,11 @@ def column_of(name: str, plain: Mapping[str, Any]) -> tuple[Column | None, list[
     given = plain.get("scale")
     scale = None if given is None else Scale(**{key: float(x) for key, x in given.items()})
     unit = plain.get("unit", DATE_UNITS[0] if kind == "date" else "")
-    return Column(name, kind, states, labels, scale, unit), []
+    knots = plain.get("warp")
+    warp = None
+    if knots is not None:
+        warp = Warp(*(tuple(float(x) for x in knots[key]) for key in WARP))
+    return Column(name, kind, states, labels, scale, unit, warp), []
 
 
 def hint(plain: Mapping[str, Any]) -> str:
@@ -127,16 +139,19 @@ def _problems(plain: Mapping[str, Any]) -> Iterator[str]:
         yield f"`{kind}` is not a kind of column"
         return
     allowed = {"kind", "unit"} | ({"states", "labels"} if kind in FINITE else {"scale"})
+    if kind in ("real", "date"):
+        allowed.add("warp")
     for key in plain:
         if key == "labels" and key not in allowed:
             yield f"a {kind} column has no labels"
         elif key not in allowed:
-            known = allowed - {"kind"} if kind in FINITE else {*SCALE, "unit"}
+            known = allowed - {"kind"} if kind in FINITE else {*SCALE, *allowed} - {"kind", "scale"}
             yield f"`{key}` does not belong to a {kind} column; {did_you_mean(str(key), known)}"
     if kind in FINITE:
         yield from _state_problems(kind, plain)
     else:
         yield from _scale_problems(plain.get("scale"))
+        yield from _warp_problems(plain.get("warp"))
     yield from _unit_problems(kind, plain.get("unit"))
 
 
@@ -214,6 +229,31 @@ def _scale_problems(scale: Any) -> Iterator[str]:
     whole = Scale(**good)
     if whole.low > whole.high:
         yield f"low = {whole.low:g} is above high = {whole.high:g}"
+
+
+def _warp_problems(warp: Any) -> Iterator[str]:
+    if warp is None:
+        return
+    if not isinstance(warp, Mapping) or set(warp) != set(WARP):
+        yield "a warp has two lists of numbers, `values` and `places`"
+        return
+    yield from warp_problems(warp["values"], warp["places"])
+
+
+def _warp_text(warp: Warp) -> str:
+    """Return the knots of a warp as `value: place, …`."""
+    pairs = zip(warp.values, warp.places, strict=True)
+    return ", ".join(f"{value!r}: {place!r}" for value, place in pairs)
+
+
+def _plain_warp(text: str) -> dict[str, Any] | str:
+    """Return the knots that a text lists; the text itself if it is not such a list."""
+    try:
+        pairs = [[float(x) for x in knot.split(":")] for knot in text.split(",")]
+        values, places = zip(*pairs, strict=True)
+    except ValueError:
+        return text
+    return {"values": list(values), "places": list(places)}
 
 
 def _is_finite(value: Any) -> bool:

@@ -27,8 +27,7 @@ _VARIED_ROWS = 10  # rows off the most common value that a duplicate must have
 def warn_of_header(table: RawTable, sink: Sink) -> None:
     """Warn of a first line that was read as data but looks like a header (W305)."""
     if table.number_header is not None:
-        line = table.line_of(0)
-        where = table.file if line is None else f"{table.file}:{line}"
+        where = table.place_of(0)
         message = f"the first line may be a header: it holds {table.number_header}"
         help = "it was read as a row; set `header: yes` if it holds names, `header: no` if not"
         sink.warning("W305", message, where=where, help=help)

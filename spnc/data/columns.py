@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeGuard, get_args
 
+from spnc.data.warp import Warp
+
 ColumnKind = Literal["binary", "categorical", "count", "real", "date"]
 KINDS: tuple[ColumnKind, ...] = get_args(ColumnKind)
 FINITE: tuple[ColumnKind, ...] = ("binary", "categorical")
@@ -47,6 +49,7 @@ class Column:
     labels: tuple[Label, ...] | None = None
     scale: Scale | None = None
     unit: str = ""
+    warp: Warp | None = None  # of a real column or a date, for leaves that are normal on it
 
     @property
     def is_finite(self) -> bool:

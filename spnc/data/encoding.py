@@ -132,15 +132,29 @@ def _code_of(value: Any, known: dict[Label, int]) -> int:
         return known[value]
     if isinstance(value, str):
         if is_number(value):
-            number = number_of(value)
-            if number not in known and not -(2**63) <= number < 2**64:
-                number = float(value)  # labels beyond 64 bits were made of doubles
-            return known.get(number, -1)
+            return _code_of_number(number_of(value), known)
         if value.lower() in ("true", "false"):
             return known.get(value.lower() == "true", -1)
         return -1
-    code = known.get(plain_text(value), -1)
-    return known.get(str(value), -1) if code < 0 else code  # a label may be written as 1.0
+    for written in (plain_text(value), str(value)):  # a label may be written as 1.0
+        if written in known:
+            return known[written]
+    return _code_of_number(value, known) if isinstance(value, int) else -1
+
+
+def _code_of_number(number: float, known: dict[Label, int]) -> int:
+    """Return the code of a number, as itself or as the double that a label was made of.
+
+    All labels are made of doubles if one of them is no whole number of 64 bits.
+    """
+    if number in known:
+        return known[number]
+    doubles = any(_needs_a_double(one) for one in (number, *known) if not isinstance(one, str))
+    return known.get(float(number), -1) if doubles else -1
+
+
+def _needs_a_double(number: float) -> bool:
+    return isinstance(number, float) or not -(2**63) <= number < 2**64
 
 
 def _unknown(

@@ -19,7 +19,7 @@ class FileReport:
 
     def __init__(self, sink: Sink, file: str) -> None:
         self.sink, self.file = sink, file
-        self._kept: list[tuple[int, Diagnostic]] = []
+        self._kept: list[tuple[str, int, Diagnostic]] = []
         self._count: dict[str, int] = {}
 
     @property
@@ -33,16 +33,21 @@ class FileReport:
         message: str,
         *,
         line: int | None = None,
+        file: str | None = None,
         notes: Iterable[str] = (),
         help: str | None = None,
     ) -> None:
-        """Report a problem in the file, at a line if it is known."""
+        """Report a problem in the file, at a line if it is known.
+
+        `file` is that of the problem, where a table is in several files.
+        """
         self._count[code] = self._count.get(code, 0) + 1
         if self._count[code] > EACH_CODE_LIMIT:
             return
-        where = self.file if line is None else f"{self.file}:{line}"
+        file = file or self.file
+        where = file if line is None else f"{file}:{line}"
         found = Diagnostic(code, message, "error", None, tuple(notes), help, where)
-        self._kept.append((line or 0, found))
+        self._kept.append((file, line or 0, found))
 
     def error_empty(self) -> None:
         """Report that the file is empty."""
@@ -50,7 +55,7 @@ class FileReport:
 
     def close(self) -> None:
         """Pass everything on to the sink."""
-        self.sink.diagnostics += [d for _, d in sorted(self._kept, key=lambda kept: kept[0])]
+        self.sink.diagnostics += [d for *_, d in sorted(self._kept, key=lambda kept: kept[:2])]
         for code, count in self._count.items():
             if count > EACH_CODE_LIMIT:
                 more = counted(count - EACH_CODE_LIMIT, "more problem")

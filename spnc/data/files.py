@@ -57,12 +57,14 @@ def read_file(
     rules: TextRules = UNKNOWN_TABLE,
     progress: Progress | None = None,
     help: str | None = None,
+    delimiter: str | None = None,
 ) -> dict[str, RawTable] | None:
     """Return the tables in a file by split, "all" if it has no splits; None if none could be read.
 
     All problems are reported; a table that could be read in spite of them is not `sound`. `span`
     is where a spec names the file; problems inside the file are reported with file and line.
-    `help` replaces the advice about a file that cannot be opened.
+    `help` replaces the advice about a file that cannot be opened. `delimiter` is that of a text, if
+    it is known.
     """
     file = path.as_posix()
     if not _is_readable(path, sink, span, help):
@@ -79,13 +81,13 @@ def read_file(
             data = _streamed(stream, file, sink)
         if data is None:
             return None
-        return _read(lambda: _in_memory(data), file, kind, compressed, sink, rules)
+        return _read(lambda: _in_memory(data), file, kind, compressed, sink, rules, delimiter)
 
     def opened() -> Any:
         return open_counted(path, progress)
 
     size = path.stat().st_size if not compressed else None
-    return _read(opened, file, kind, compressed, sink, rules, size)
+    return _read(opened, file, kind, compressed, sink, rules, delimiter, size)
 
 
 def read_standard_input(
@@ -129,6 +131,7 @@ def _read(
     compressed: str,
     sink: Sink,
     rules: TextRules,
+    delimiter: str | None = None,
     size: int | None = None,
 ) -> dict[str, RawTable] | None:
     """Read a file of a known type, which can be opened several times."""
@@ -155,7 +158,7 @@ def _read(
                 message = f"spnc cannot read a file of the type `{kind}` in a zip archive"
                 report.error("E312", message, help=f"supported: {', '.join(SUPPORTED)}")
                 return None
-            delimiter = TEXT_TYPES[kind]
+            delimiter = delimiter or TEXT_TYPES[kind]
             table = read_text(content, report, delimiter=delimiter, rules=rules, size=size)
             return None if table is None else {UNSPLIT: table}
         except CompressionError as error:
@@ -220,10 +223,6 @@ def _is_readable(path: Path, sink: Sink, span: Span | None, help: str | None) ->
     """Whether a file can be opened; report why it cannot (E302)."""
     file = path.as_posix()
     try:
-        if path.is_dir():
-            message = f"`{file}` is a folder, not a file"
-            sink.error("E302", message, span, help=help or "name a file in it", where=file)
-            return False
         if limits.is_device(path):
             message = f"`{file}` is a device, not a file"
             advice = help or "name a file, or `-` for standard input"
@@ -234,7 +233,7 @@ def _is_readable(path: Path, sink: Sink, span: Span | None, help: str | None) ->
                 pass
         return True
     except FileNotFoundError:
-        hint = help or _nearby(path)
+        hint = help or nearby(path)
         sink.error("E302", f"there is no file `{file}`", span, help=hint, where=file)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = getattr(error, "strerror", None) or str(error)
@@ -243,7 +242,7 @@ def _is_readable(path: Path, sink: Sink, span: Span | None, help: str | None) ->
     return False
 
 
-def _nearby(path: Path) -> str | None:
+def nearby(path: Path) -> str | None:
     """Return a hint: the most similar file name in the folder, or that there is no such folder."""
     folder = path.parent
     try:

@@ -15,13 +15,14 @@ from spnc.data.columns import Column
 from spnc.data.dataset import SPLITS, UNSPLIT, Dataset
 from spnc.data.debd import is_local
 from spnc.data.declared import rules_by_name
-from spnc.data.files import read_file
+from spnc.data.joined_files import read_path
 from spnc.data.odd_cells import OddCells
 from spnc.data.options import DataOptions
 from spnc.data.parted import PartedTable, partitioned
 from spnc.data.raw_table import RawColumn, RawTable
 from spnc.data.row_store import load_stored
-from spnc.data.shard_loading import load_shards
+from spnc.data.several_files import TableFiles, table_name
+from spnc.data.shard_loading import load_files_elsewhere, load_shards
 from spnc.data.sources import SCHEMES, SourceTables, file_path, read_tables, split_scheme
 from spnc.data.table import Table
 from spnc.data.table_rules import AS_MODELLED, TableRules
@@ -49,7 +50,9 @@ def load(
             return None
         found, options = loaded
     else:
-        found = load_stored(options, sink, progress=progress, default_split=default_split)
+        found = load_files_elsewhere(
+            options, sink, progress=progress, default_split=default_split
+        ) or load_stored(options, sink, progress=progress, default_split=default_split)
     if found is None:
         found = _load_whole(options, sink, offline, progress, default_split)
     return None if found is None else _elsewhere(found, options)
@@ -178,9 +181,9 @@ def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> 
         if file is None:
             continue
         path = file_path(file, options.base(field))
-        name = name or path.name
+        name = name or table_name(path)
         scheme = split_scheme(file, options.base(field))
-        read = read_file(
+        read = read_path(
             path,
             sink,
             span=options.span_of(field),
@@ -227,8 +230,8 @@ def _read_codes_again(tables: dict[str, RawTable], options: DataOptions) -> None
     for field, table in tables.items():
         path = file_path(getattr(options, field), options.base(field))
         lossy = any(c.kind == "numbers" for name, c in named(table) if name in texts)
-        if lossy and table.lines is not None and path.is_file():
-            again = read_file(path, Sink(), rules=rules)  # its problems have been reported
+        if lossy and table.is_text and TableFiles.of(path) is not None:
+            again = read_path(path, Sink(), rules=rules)  # its problems have been reported
             if again is not None:
                 tables[field] = again[UNSPLIT]
 

@@ -46,8 +46,7 @@ class OddCells:
         rows = np.flatnonzero(odd)
         if not len(rows):
             return
-        line = table.line_of(int(rows[0]))
-        where = table.file if line is None else f"{table.file}:{line}"
+        where = table.place_of(int(rows[0]))
         found = self._found.setdefault((name, table.file), _Odd(what, where))
         some = [cell_text(raw, int(row)) for row in rows[:_SEEN]] if found.wants_texts else []
         found.append(len(rows), some)

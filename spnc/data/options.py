@@ -75,10 +75,13 @@ class DataOptions(Options):
     source: str | None = option(
         None,
         "`builtin:NAME`, `debd:NAME`, `-` for standard input, or a file (CSV, TSV, Parquet, Arrow, "
-        "JSON lines, NPY, NPZ; also compressed)",
+        "JSON lines, NPY, NPZ; also compressed); a folder, or a name with `*` or `?`, is a table "
+        "in several files",
         path=True,
     )
-    train: str | None = option(None, "a file of training rows, instead of `source`", path=True)
+    train: str | None = option(
+        None, "a file of training rows, or several as in `source`, in its place", path=True
+    )
     valid: str | None = option(None, "a file of validation rows, beside `train`", path=True)
     test: str | None = option(None, "a file of test rows, beside `train`", path=True)
     split: tuple[float, float, float] | None = option(

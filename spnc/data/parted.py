@@ -12,11 +12,12 @@ of the rows.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -27,12 +28,38 @@ from spnc.data.table import Block, Table
 
 Term = TypeVar("Term")
 PARTITION_ROWS = 1 << 20
+_SPREADS = 4.0  # standard deviations of the number of rows that are drawn for a split
 PARTITION_CELLS = 1 << 27  # of a partition at most: 128 MB of codes, or 1 GB of doubles
 
 
 def rows_of_partition(wanted: int, columns: int) -> int:
-    """Return how many rows a partition has, of a table with this many columns."""
+    """Return how many rows a partition has at most, of a table with this many columns."""
     return max(1, min(wanted, PARTITION_CELLS // max(1, columns)))
+
+
+class Sizes(NamedTuple):
+    """How the rows of a split are cut.
+
+    A partition has at most `most` rows, and each but the last one has `each`. `share` is the
+    probability of a row to be sampled.
+    """
+
+    most: int
+    each: int
+    share: float
+
+    @staticmethod
+    def of(most: int, rows: int, fraction: float = 1.0) -> Sizes:
+        """Return the sizes for the part of this many rows that a split draws at random.
+
+        Partitions are about equal, since the largest decides how long several workers take. How
+        many rows are drawn is not known before; `each` is large enough nearly always.
+        """
+        expected = rows * fraction
+        if expected <= most:
+            return Sizes(most, most, most / max(1.0, expected))
+        likely = expected + _SPREADS * math.sqrt(expected * (1.0 - fraction))
+        return Sizes(most, math.ceil(likely / math.ceil(likely / most)), most / expected)
 
 
 class Part(Protocol):
@@ -138,8 +165,12 @@ class Elsewhere(Protocol):
         """Return the passes over the partitions of a table (`RemotePasses`)."""
         ...
 
-    def shards(self, frame: Any) -> Any:
-        """Return the shards of a Dask frame, worked on there (`spnc.data.shard_work.ShardWork`)."""
+    def shards(self, source: Any) -> Any:
+        """Return shards of a `ShardSource`, worked on there (`spnc.data.shard_work.ShardWork`)."""
+        ...
+
+    def sees(self, files: Sequence[Any]) -> bool:
+        """Return whether all workers see these files (`spnc.data.file_shards.Stamp`)."""
         ...
 
 
@@ -151,10 +182,9 @@ class Partitioning:
     """
 
     def __init__(
-        self, rows: int, share: float, rng: np.random.Generator, keep: Callable[[Table], Part]
+        self, sizes: Sizes, rng: np.random.Generator, keep: Callable[[Table], Part]
     ) -> None:
-        """`rows` is how many a partition has, `share` the probability of a row to be sampled."""
-        self._size, self._share, self._rng, self._keep = rows, share, rng, keep
+        self._sizes, self._rng, self._keep = sizes, rng, keep
         self._open: list[Table] = []  # rows of the partition that is not full yet
         self._parts: list[Part] = []
         self._sampled: list[Table] = []
@@ -166,12 +196,11 @@ class Partitioning:
         if piece.rows == 0:
             return
         self._rows += piece.rows
-        self._total += piece.total
-        chosen = np.flatnonzero(self._rng.random(piece.rows) < self._share)
+        chosen = np.flatnonzero(self._rng.random(piece.rows) < self._sizes.share)
         if len(chosen):
             self._sampled.append(piece.take(chosen))
         while piece.rows:
-            room = self._size - sum(table.rows for table in self._open)
+            room = self._sizes.each - sum(table.rows for table in self._open)
             self._open.append(piece.take(slice(0, room)))
             if piece.rows < room:
                 return
@@ -184,6 +213,7 @@ class Partitioning:
             return
         distinct = stacked(self._open).distinct()
         self._open = []
+        self._total += distinct.total  # in the order of partitions, however the rows came
         self._parts.append(self._keep(distinct))
         if self._merged is not None:
             try:
@@ -194,7 +224,7 @@ class Partitioning:
     def _together(self, one: Table, other: Table) -> Table:
         """Return the distinct rows of two tables, if a partition has room for them."""
         found = stacked([one, other]).distinct()
-        if found.rows > self._size:
+        if found.rows > self._sizes.most:
             raise _TooManyError
         return found
 
@@ -205,7 +235,7 @@ class Partitioning:
 
     def finished(self) -> Rows:
         """Return all rows; in memory if they fit into a partition. There has to be one."""
-        if not self._parts and self._share >= 1.0:
+        if not self._parts and self._sizes.share >= 1.0:
             return stacked(self._sampled)
         self._close()
         parts: Sequence[Part] = tuple(self._parts)
@@ -228,7 +258,8 @@ def partitioned(table: Table, wanted: int, seed: int, name: str) -> Rows:
     size = rows_of_partition(wanted, table.width)
     if table.rows <= size:
         return table
-    cutter = Partitioning(size, size / table.rows, sampling_stream(seed, name), PartInMemory)
+    sizes = Sizes.of(size, table.rows)
+    cutter = Partitioning(sizes, sampling_stream(seed, name), PartInMemory)
     cutter.add(table)
     return cutter.finished()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,6 +34,7 @@ from spnc.data.table_rules import TableRules
 from spnc.data.text_cells import records
 from spnc.data.text_exact import check_names, parse_exact
 from spnc.data.text_fast import FastReader, IrregularTextError
+from spnc.data.text_forms import TextForm, text_form
 from spnc.data.text_layout import FirstLine, Layout, found_layout
 from spnc.data.text_rules import TextRules
 from spnc.data.text_tables import cut_header, fast_reader, table_rows, text_start
@@ -46,21 +48,21 @@ class PiecewiseError(Exception):
 
 
 def read_pieces(
-    path: Path,
+    files: Sequence[Path],
     columns: Sequence[Column],
     rules: TableRules,
     odd: OddCells,
     *,
     progress: Progress | None,
 ) -> Iterator[Table]:
-    """Yield the rows of a file without splits, in order. May raise `PiecewiseError` at any piece.
+    """Yield the rows of files without splits, in order. May raise `PiecewiseError` at any piece.
 
     `columns` are those of the model that the rows are for. `odd` collects the
     texts that count as missing. Progress counts bytes of the file; a
     piece is counted when the next one is requested.
     """
     widths = frozenset({len(columns), len(rules.names)})
-    for raw in raw_pieces(path, rules.text_rules(columns), widths=widths, progress=progress):
+    for raw in raw_pieces(files, rules.text_rules(columns), widths=widths, progress=progress):
         found = fitted({UNSPLIT: raw}, columns, rules, Sink(), odd)
         if found is None:
             raise PiecewiseError
@@ -68,25 +70,90 @@ def read_pieces(
 
 
 def raw_pieces(
-    path: Path,
+    files: Sequence[Path],
     rules: TextRules,
     *,
     widths: Set[int] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[RawTable]:
-    """Yield the rows of a file as they are read, in pieces. May raise `PiecewiseError` at any.
+    """Yield the rows of a table as they are read, in pieces. May raise `PiecewiseError` at any.
 
-    `widths` are how many columns an array without names may have; None: any number.
+    The columns of several files are in the order of the first one. `widths` are how many columns an
+    array without names may have; None: any number.
+    """
+    form = form_of(files, rules)
+    first: RawTable | None = None
+    for file in files:
+        for raw in file_pieces(file, form, rules, widths=widths, progress=progress):
+            first = first or raw
+            yield ordered(raw, first.names, first.width)
+
+
+def ordered(table: RawTable, names: tuple[str, ...] | None, width: int) -> RawTable:
+    """Return a table with these columns. Raises `PiecewiseError` if it has others."""
+    if table.names is None or names is None:
+        if table.width != width or (table.names is None) != (names is None):
+            raise PiecewiseError
+        return table
+    if table.names == names:
+        return table
+    if set(table.names) != set(names):
+        raise PiecewiseError
+    return table.in_order(names)
+
+
+def form_of(files: Sequence[Path], rules: TextRules) -> TextForm | None:
+    """Return how several texts are laid out; None for one file. May raise `PiecewiseError`."""
+    if len(files) == 1:
+        return None
+    with _piecewise():
+        return text_form(files, rules)
+
+
+@contextmanager
+def _piecewise() -> Iterator[None]:
+    """Turn what readers raise into `PiecewiseError`."""
+    try:
+        yield
+    except (
+        EOFError,
+        zlib.error,
+        CompressionError,
+        LimitError,
+        IrregularTextError,
+        *ArrowError,
+    ) as error:
+        raise PiecewiseError from error
+
+
+def file_pieces(
+    path: Path,
+    form: TextForm | None,
+    rules: TextRules,
+    *,
+    groups: Sequence[int] | None = None,
+    widths: Set[int] | None = None,
+    progress: Progress | None = None,
+) -> Iterator[RawTable]:
+    """Yield the rows of a file in pieces. May raise `PiecewiseError` at any.
+
+    `form` is that of the texts of a table in several files. `groups` are the row groups of a
+    Parquet file that are read; None: all.
     """
     kind, compressed = file_type(path)
     if not path.is_file():  # for example a pipe, which cannot be read twice
         raise PiecewiseError
     done = place = 0
-    try:
+    with _piecewise():
         layout = None
         if kind in TEXT_TYPES:
+            delimiter = TEXT_TYPES[kind]
+            if form is not None:
+                if form.problem(path, rules) is not None:
+                    raise PiecewiseError
+                rules, delimiter = form.rules(rules), form.delimiter
             with path.open("rb") as file, decompressing(file, compressed) as stream:
-                layout = _layout_of(text_start(stream), TEXT_TYPES[kind], rules)
+                layout = _layout_of(text_start(stream), delimiter, rules)
         with path.open("rb") as file, decompressing(file, compressed) as stream:
             total = path.stat().st_size
             if layout is not None:
@@ -94,7 +161,7 @@ def raw_pieces(
             elif kind == ".npy":
                 tables = _array(stream, widths)
             elif kind == ".parquet" and not compressed:  # its end has to be read first
-                tables = parquet_pieces(stream, PIECE_CELLS)
+                tables = parquet_pieces(stream, PIECE_CELLS, groups)
             elif WHOLE_TYPES.get(kind) is parse_arrow and not compressed:
                 tables = arrow_pieces(stream, PIECE_CELLS)
             else:
@@ -108,15 +175,6 @@ def raw_pieces(
                 place = max(place, min(file.tell(), total))
                 if progress is not None:
                     progress(f"{done:,} rows, {path.name}", place, total)
-    except (
-        EOFError,
-        zlib.error,
-        CompressionError,
-        LimitError,
-        IrregularTextError,
-        *ArrowError,
-    ) as error:
-        raise PiecewiseError from error
 
 
 def _layout_of(start: bytes, delimiter: str | None, rules: TextRules) -> Layout:
@@ -132,6 +190,9 @@ def _text(stream: BinaryIO, layout: Layout, rules: TextRules) -> Iterator[RawTab
     reader: FastReader | None = None
     for block in table_rows(stream, layout, PIECE_BYTES):
         if reader is None:
+            block = block.lstrip(b"\n")  # blank lines are no rows
+            if not block:
+                continue
             first, block = cut_header(block, layout)
             report = FileReport(Sink(), "")
             names = check_names(first, 1, report) if layout.first_line.is_header else None
@@ -142,13 +203,13 @@ def _text(stream: BinaryIO, layout: Layout, rules: TextRules) -> Iterator[RawTab
         if not block.strip() and not any(records(block.decode(), layout.delimiter)):
             continue
         try:
-            yield RawTable("", reader.parse(block), names)
+            yield RawTable("", reader.parse(block), names, delimiter=layout.delimiter)
         except IrregularTextError:
             report = FileReport(Sink(), "")
             table = parse_exact(block.decode(), report, Layout(layout.delimiter, FirstLine(False)))
             if table is None or not table.sound or table.width != reader.width:
                 raise PiecewiseError from None
-            yield replace(table, names=names)
+            yield replace(table, names=names, lines=None)
 
 
 def _array(stream: BinaryIO, widths: Set[int] | None) -> Iterator[RawTable]:

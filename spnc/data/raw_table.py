@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import mmap
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -90,10 +91,33 @@ class RawColumn:
             return self.cells.astype(np.int32, copy=False)
         return np.where(self.absent, 0, self.cells).astype(np.int32)
 
+    def sliced(self, rows: slice) -> RawColumn:
+        """Return some neighbouring cells, with their own texts only."""
+        missing = None if self.missing is None else self.missing[rows]
+        found = replace(self, cells=self.cells[rows], missing=missing)
+        if self.kind != "texts" or self.texts is None:
+            return found
+        used, cells = np.unique(found.cells[~found.absent], return_inverse=True)
+        places = np.zeros(found.rows, dtype=np.int32)
+        places[~found.absent] = cells
+        return replace(found, cells=places, texts=self.texts.take(pa.array(used, pa.int32())))
+
     def text_list(self) -> list[str]:
         """Return the distinct texts, in the order of their positions."""
         found: list[str] = [] if self.texts is None else self.texts.to_pylist()
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class FileRows:
+    """The rows of a table that come from one of several files, from row `begin` of the table on.
+
+    `lines` are as in a `RawTable`.
+    """
+
+    file: str
+    begin: int
+    lines: Sequence[int] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +133,7 @@ class RawTable:
     are columns that pandas keeps as names of rows. `coded` is whether texts are given as codes.
     `delimiter` is what separates cells in a text file. `within` is shown behind the number of a
     row, and says what it counts the rows of. Rows from `counted_rows` on come from anywhere behind
-    the others.
+    the others. `files` are those of a table in several files, whose `lines` are there.
     """
 
     file: str
@@ -126,6 +150,7 @@ class RawTable:
     delimiter: str | None = None
     within: str = ""
     counted_rows: int | None = None
+    files: tuple[FileRows, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -142,18 +167,51 @@ class RawTable:
         """The header, or x0, x1, … where there was none."""
         return self.names or tuple(default_name(i) for i in range(self.width))
 
+    def in_order(self, names: tuple[str, ...]) -> RawTable:
+        """Return the columns of these names, in this order."""
+        if names == self.names:
+            return self
+        places = {name: place for place, name in enumerate(self.column_names)}
+        return replace(self, columns=[self.columns[places[name]] for name in names], names=names)
+
+    def sliced(self, rows: slice) -> RawTable:
+        """Return some neighbouring rows, without the places that they come from."""
+        columns = [column.sliced(rows) for column in self.columns]
+        return replace(self, columns=columns, lines=None, files=())
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the table comes from text files, whose lines have numbers."""
+        return self.lines is not None or any(own.lines is not None for own in self.files)
+
     def line_of(self, row: int) -> int | None:
         """Return the line number of a row in a text file; None for other sources."""
-        return self.lines[row] if self.lines is not None else None
+        own = self._own(row)
+        return own.lines[row - own.begin] if own.lines is not None else None
+
+    def file_of(self, row: int) -> str:
+        """Return the name of the file that a row comes from."""
+        return self._own(row).file
+
+    def place_of(self, row: int) -> str:
+        """Return the file of a row, with its line if that is known."""
+        line = self.line_of(row)
+        return self.file_of(row) if line is None else f"{self.file_of(row)}:{line}"
 
     def row_text(self, row: int) -> str:
         """Return the place of a row, to end a message with; empty where a line number is known."""
-        if self.lines is not None:
+        if self.line_of(row) is not None:
             return ""
         if self.counted_rows is not None and row >= self.counted_rows:
             return f" after row {self.counted_rows:,}"
         within = f" of array `{self.array}`" if self.array else self.within
-        return f" in row {row + 1}{within}"
+        return f" in row {row - self._own(row).begin + 1}{within}"
+
+    def _own(self, row: int) -> FileRows:
+        """Return the rows of the file that a row comes from."""
+        if not self.files:
+            return FileRows(self.file, 0, self.lines)
+        return self.files[bisect_right(self.files, row, key=lambda own: own.begin) - 1]
 
 
 def number_columns(values: NDArray[Any]) -> list[RawColumn]:

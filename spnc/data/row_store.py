@@ -28,12 +28,13 @@ from spnc.data.large_files import large_files, load_large
 from spnc.data.options import DataOptions
 from spnc.data.part_files import ENDING, PartFolder, StoredPart, read_rows, write_rows
 from spnc.data.parted import PartedTable, Rows
+from spnc.data.several_files import TableFiles
 from spnc.data.table import Table
 from spnc.data.table_rules import TableRules
 from spnc.diagnostics import Diagnostic, Sink
 
 DESCRIPTION = "table.json"
-VERSION = 2
+VERSION = 4
 OLD = 30 * 24 * 3600.0  # seconds without use after which a store is deleted
 _ABANDONED = 24 * 3600.0  # seconds after which a store that was not completed is deleted
 
@@ -46,10 +47,10 @@ def load_stored(
     default_split: tuple[float, float, float] | None = None,
 ) -> Dataset | None:
     """Return a dataset of large files, in partitions on disk; None for any other data."""
-    files = large_files(options)
-    if not files:
+    tables = large_files(options)
+    if not tables:
         return None
-    identity = _identity(options, files, default_split)
+    identity = _identity(options, tables, default_split)
     store = cache_root() / "rows" / identity
     found = _restored(store, sink)
     if found is not None:
@@ -57,7 +58,7 @@ def load_stored(
     with _new_folder(store) as folder:
         warned = len(sink.diagnostics)
         made = load_large(
-            options, files, sink, folder, progress=progress, default_split=default_split
+            options, tables, sink, folder, progress=progress, default_split=default_split
         )
         if made is None or folder.is_temporary:
             return made
@@ -95,15 +96,16 @@ def _clean_up(folder: Path) -> None:
 
 
 def _identity(
-    options: DataOptions, files: dict[str, Path], split: tuple[float, float, float] | None
+    options: DataOptions, tables: dict[str, TableFiles], split: tuple[float, float, float] | None
 ) -> str:
     """Return a digest of everything that a store depends on."""
     plain = f"{VERSION} {spnc.__version__} {np.__version__} {split!r} {options!r}\n"
     sha = hashlib.sha256(plain.encode())
-    for name, path in files.items():
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        sha.update(f"{name} {path.suffixes} {content}\n".encode())
+    for name, table in tables.items():
+        for path in table.files:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            sha.update(f"{name} {path.suffixes} {content}\n".encode())
     return sha.hexdigest()
 
 

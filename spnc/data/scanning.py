@@ -45,20 +45,27 @@ def scan(pieces: Iterable[RawTable], file: str, first_rows: int) -> Scanned:
     """
     first: list[RawTable] = []
     later: list[Novelties] = []
+    mixed: set[str] = set()
     rows = 0
     for piece in pieces:
-        if rows < first_rows:
-            first.append(piece)
-        else:
-            if not later:
-                whole = together(first)
-                first = [replace(first[0], columns=whole)]
-                later = [Novelties(column) for column in whole]
-            names = first[0].column_names
-            for name, column, novelties in zip(names, piece.columns, later, strict=True):
-                if not novelties.look_at(column):
-                    raise MixedColumnsError(frozenset({name}))
+        room = max(0, first_rows - rows)  # where pieces end makes no difference
         rows += piece.rows
+        if room >= piece.rows:
+            first.append(piece)
+            continue
+        if room:
+            first.append(piece.sliced(slice(0, room)))
+            piece = piece.sliced(slice(room, None))
+        if not later:
+            whole = together(first)
+            first = [replace(first[0], columns=whole)]
+            later = [Novelties(column) for column in whole]
+        names = first[0].column_names
+        for name, column, novelties in zip(names, piece.columns, later, strict=True):
+            if not novelties.look_at(column):
+                mixed.add(name)
+    if mixed:
+        raise MixedColumnsError(frozenset(mixed))
     if not later:
         whole = together(first)
     return Scanned(digest_table(replace(first[0], file=file, columns=whole), later), rows)
@@ -75,6 +82,16 @@ def digest_table(first: RawTable, later: Sequence[Novelties]) -> RawTable:
     return replace(first, columns=columns, lines=None)
 
 
+def judged(table: RawTable, weight: str | None) -> RawTable:
+    """Return the table by which columns are judged; weights are looked at when all are read."""
+    if weight not in table.column_names:
+        return table
+    place = table.column_names.index(weight)
+    columns = list(table.columns)
+    columns[place] = RawColumn("numbers", np.ones(table.rows))
+    return replace(table, columns=columns)
+
+
 def together(tables: Sequence[RawTable]) -> list[RawColumn]:
     """Return the columns of several tables below one another. Raises `MixedColumnsError`."""
     return [_as_stated(parts) for parts in _columns(tables)]
@@ -84,9 +101,15 @@ def _as_stated(parts: Sequence[RawColumn]) -> RawColumn:
     """Return the cells of several columns as one, of which is stated what is stated of them."""
     filled = [p for p in parts if not p.is_empty] or parts
     like = filled[0]
+    parts = [p if p.kind == like.kind else _nothing(p.rows) for p in parts]
     # Categories that only later parts have come last.
     order = tuple(dict.fromkeys(label for p in filled for label in p.order))
     return replace(joined(parts), stated=like.stated, order=order, unit=like.unit)
+
+
+def _nothing(rows: int) -> RawColumn:
+    """Return missing cells, which may be of any kind."""
+    return RawColumn("numbers", np.zeros(rows, dtype=np.uint8), np.ones(rows, dtype=np.bool_))
 
 
 def _columns(tables: Sequence[RawTable]) -> list[list[RawColumn]]:

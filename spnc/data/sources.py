@@ -1,4 +1,4 @@
-"""Reading what a `source` names: a built-in dataset, a public one, or a file."""
+"""Reading what a `source` names: a built-in dataset, a public one, a file or several."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from spnc.common.observer import Progress
 from spnc.data.builtin import read_builtin
 from spnc.data.dataset import UNSPLIT
 from spnc.data.debd import read_debd
-from spnc.data.files import STANDARD_INPUT, read_file, read_standard_input
+from spnc.data.files import STANDARD_INPUT, read_standard_input
+from spnc.data.joined_files import read_path
 from spnc.data.raw_table import RawTable
+from spnc.data.several_files import table_name
 from spnc.data.text_rules import UNKNOWN_TABLE, TextRules
 from spnc.diagnostics import Sink, Span, nearest
 
@@ -75,8 +77,8 @@ def read_tables(
     pair = split_scheme(source, base)
     if pair is None:
         path = file_path(source, base)
-        tables = read_file(path, sink, span=span, rules=rules, progress=progress)
-        return None if tables is None else SourceTables(path.name, tables)
+        tables = read_path(path, sink, span=span, rules=rules, progress=progress)
+        return None if tables is None else SourceTables(table_name(path), tables)
     scheme, name = pair
     if scheme == "builtin":
         tables = read_builtin(name, sink, span=span)
@@ -88,7 +90,7 @@ def read_tables(
         return None
     else:
         near = nearest(scheme, SCHEMES)
-        hint = "give a file, `builtin:NAME` or `debd:NAME`"
+        hint = "give a file, a folder, `builtin:NAME` or `debd:NAME`"
         if near is not None:
             hint = f"did you mean `{near}:{name}`?"
         sink.error("E317", f"`{scheme}:` is not a kind of data source", span, help=hint)

@@ -12,6 +12,7 @@ from spnc.data.files import STANDARD_INPUT
 from spnc.data.load import load_table
 from spnc.data.odd_cells import OddCells
 from spnc.data.pieces import PiecewiseError, read_pieces
+from spnc.data.several_files import TableFiles
 from spnc.data.sources import file_path, split_scheme
 from spnc.data.table import Table
 from spnc.data.table_rules import AS_MODELLED, TableRules
@@ -29,20 +30,22 @@ def stream_table(
 ) -> Iterator[tuple[str, Table]]:
     """Yield the rows of `load_table` in order, in pieces, each with the name of its split.
 
-    A text, Parquet, Arrow or NPY file is read as pieces are requested. If there is a problem in
+    Text, Parquet, Arrow and NPY files are read as pieces are requested. If there is a problem in
     the file, the pieces before it are yielded, then all problems are reported and the iteration
     ends. Other sources are read into memory first, and so are files that cannot be read in pieces.
     """
     done = 0
     if source != STANDARD_INPUT and split_scheme(source, Path()) is None:
         try:
-            path = file_path(source, Path())
+            found = TableFiles.of(file_path(source, Path()))
+            if found is None:
+                raise PiecewiseError
             odd = OddCells()
-            for table in read_pieces(path, columns, rules, odd, progress=progress):
+            for table in read_pieces(found.files, columns, rules, odd, progress=progress):
                 done += table.rows
                 yield UNSPLIT, table
             if done:
-                odd.warn(sink, path.as_posix())
+                odd.warn(sink, found.path.as_posix())
                 return
         except PiecewiseError:
             pass

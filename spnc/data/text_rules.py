@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from spnc.data.raw_table import default_name
@@ -35,6 +35,10 @@ class TextRules:
     def names(self) -> frozenset[str]:
         """The names of columns that are known."""
         return frozenset(name for order in self.orders for name in order)
+
+    def with_texts(self, names: frozenset[str]) -> TextRules:
+        """Return rules by which these columns are read as texts, too."""
+        return replace(self, texts=self.texts | names)
 
     def text_places(self, names: Sequence[str] | None, width: int) -> list[int]:
         """Return the positions of the columns of texts, given the header of a table, if any."""

@@ -20,6 +20,7 @@ from spnc.data.column_types import column_of, plain_type
 from spnc.data.dataset import Dataset
 from spnc.data.load import load
 from spnc.data.options import DataOptions
+from spnc.data.several_files import TableFiles
 from spnc.data.sources import file_path, split_scheme
 from spnc.data.table import Block, Table
 from spnc.data.table_rules import TableRules
@@ -86,15 +87,17 @@ def _files(options: DataOptions) -> list[Path] | None:
     """Return the files that data are read from; None if there are other sources."""
     if options.is_given:
         return None
-    found = []
+    found: list[Path] = []
     for field in _FIELDS:
         text, base = getattr(options, field), options.base(field)
         if text is None:
             continue
-        path = file_path(text, base)
-        if split_scheme(text, base) is not None or not path.is_file():
+        if split_scheme(text, base) is not None:
             return None
-        found.append(path)
+        table = TableFiles.of(file_path(text, base))
+        if table is None:
+            return None
+        found += table.files
     return found
 
 
@@ -115,6 +118,7 @@ def _identity(options: DataOptions, split: tuple[float, float, float] | None) ->
     sha = hashlib.sha256(f"{versions()}\n{options!r}\n{split!r}\n".encode())
     try:
         for path in files:
+            sha.update(f"{path.name}\n".encode())
             with path.open("rb") as file:
                 sha.update(hashlib.file_digest(file, "sha256").digest())
     except OSError:

@@ -36,7 +36,8 @@ def open_run(
             help=_how_to_use(path) if path.is_dir() else "give the name of a folder; it may be new",
         )
     sink.stop()
-    inside = [f for f in sorted(files_of(recipe)) if path.resolve() in f.resolve().parents]
+    folder = path.resolve()
+    inside = [f for f in sorted(files_of(recipe)) if folder in (f.resolve(), *f.resolve().parents)]
     if taken and overwrite and inside:
         sink.error(
             "E506",

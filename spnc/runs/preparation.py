@@ -67,6 +67,9 @@ def prepare(
         if recipe.space is not None and "valid" not in dataset.splits:
             searched = f"searched for: {', '.join(c.name for c in recipe.space.choices)}"
             report_no_validation_rows(recipe, [searched], sink)
+        elif recipe.shares == "fitted" and "valid" not in dataset.splits:
+            message = "shares are fitted to validation rows, and the data has none"
+            report_no_validation_rows(recipe, [], sink, message=message)
     if purpose is not Purpose.REPORT:
         verify_plugins(recipe, dataset, sink)
     return dataset
@@ -85,7 +88,12 @@ def _tries(recipe: Recipe) -> list[Recipe]:
 
 
 def report_no_validation_rows(
-    recipe: Recipe, notes: list[str], sink: Sink, *, has_splits: bool = False
+    recipe: Recipe,
+    notes: list[str],
+    sink: Sink,
+    *,
+    has_splits: bool = False,
+    message: str = "the best try is chosen on validation rows, and the data has none",
 ) -> None:
     """Report that there is nothing to choose by (E135). Data with its own splits is not cut."""
     help_text = "cut some off with `split: [0.8, 0.1, 0.1]`, or name a file with `valid`"
@@ -93,7 +101,7 @@ def report_no_validation_rows(
         help_text = "the data comes with its own splits: put one named `valid` beside them"
     sink.error(
         "E135",
-        "the best try is chosen on validation rows, and the data has none",
+        message,
         recipe.data.span_of("split"),
         notes=notes,
         help=help_text,

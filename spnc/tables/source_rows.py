@@ -60,7 +60,7 @@ def read_rows(
     if raw is None:
         return None
     names = raw.names or _names_by_place(raw, columns, rules)
-    texts = raw.lines is not None
+    texts = raw.is_text
     check_free(names, new, sink, raw.file)
     known = warn_of_strangers(names, columns, rules, sink, raw.file)
     if not known and raw.names is not None:

@@ -108,6 +108,8 @@ def _other_npy(content: bytes, random: Random) -> bytes:
         array = np.load(BytesIO(content), allow_pickle=False)
     except Exception:  # numpy raises many kinds for damaged files
         array = random.choice(_ARRAYS)
+    if not isinstance(array, np.ndarray):  # an archive, whatever its ending
+        return mutated_bytes(content, random, _WORDS)
     if choice == 1 and array.dtype.kind in "buif" and array.ndim and array.size:
         return _npy(mutated_array(array, random))
     content = _npy(array)

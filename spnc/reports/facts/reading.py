@@ -9,6 +9,7 @@ from pathlib import Path
 from spnc.common.observer import Observer
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Diagnostic, Sink, read_source
+from spnc.learners.support.warps import warped_for
 from spnc.model import Model, read_model
 from spnc.runs.folder import RunFolder
 from spnc.runs.history import History, read_history
@@ -119,4 +120,6 @@ def _data(
     if recipe is None or not with_data:
         return recipe, None, [d for d in own.diagnostics if d.severity == "error"]
     dataset = prepare(recipe, own, observer, Purpose.REPORT)
+    if dataset is not None:
+        dataset = warped_for(recipe, dataset)
     return recipe, dataset, [d for d in own.diagnostics if d.severity == "error"]

@@ -18,6 +18,7 @@ from spnc.backends.parted import open_engine
 from spnc.cluster import attempts, worker
 from spnc.cluster.connection import check_workers, connected
 from spnc.cluster.dask_rows import DaskCluster
+from spnc.cluster.joining import Connection
 from spnc.compilation import Compiled, compile_recipe
 from spnc.data.binning import Binning
 from spnc.data.columns import Column
@@ -67,7 +68,7 @@ def _equal(one: Counts, other: Counts) -> bool:
 
 def _elsewhere(rows: Any, client: Any) -> PartedTable:
     assert isinstance(rows, PartedTable)
-    passes = DaskCluster(client).passes(rows)
+    passes = DaskCluster(Connection.of(client)).passes(rows)
     return PartedTable(rows.parts, rows.sample, rows.rows, rows.total, passes)
 
 

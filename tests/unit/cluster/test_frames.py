@@ -17,6 +17,7 @@ from spnc.cluster import attempts
 from spnc.cluster.connection import connected
 from spnc.cluster.dask_rows import DaskBatch, DaskCluster
 from spnc.cluster.dask_shards import PartOnWorkers
+from spnc.cluster.joining import Connection
 from spnc.data.dataset import Dataset
 from spnc.data.given_shards import GivenShards, is_dask_frame
 from spnc.data.load import load
@@ -66,7 +67,7 @@ def _load(
     frame: Any, client: Any = None, size: int = SIZE, **more: Any
 ) -> tuple[Dataset | None, Sink]:
     sink = Sink()
-    elsewhere = DaskCluster(client) if client is not None else None
+    elsewhere = DaskCluster(Connection.of(client)) if client is not None else None
     shards = GivenShards(frame) if is_dask_frame(frame) else None
     source = "python:data" if shards is not None else str(frame)
     options = DataOptions(

@@ -123,3 +123,23 @@ def test_two_descriptions_that_differ_give_the_same_columns_in_pieces(tmp_path: 
         pieces = stream_table(str(path), Sink(), columns=dataset.columns, rules=dataset.rules)
         found = np.concatenate([piece.values for _, piece in pieces])
         assert np.array_equal(found, dataset.splits["all"].values)
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_missing_texts_that_point_anywhere_are_missing(encoded: bool, tmp_path: Path) -> None:
+    """Arrow checks no view of a missing text, but follows it when views are cast."""
+    texts = pa.array(["one text that is too long for its view", None, "short"], pa.string_view())
+    views = np.frombuffer(texts.buffers()[1], np.uint8).copy()
+    views[16:20] = 0, 0, 0, 0xF8  # the length of the missing text is negative
+    data = [texts.buffers()[0], pa.py_buffer(views), *texts.buffers()[2:]]
+    wild = pa.Array.from_buffers(pa.string_view(), 3, data)
+    if encoded:
+        wild = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), wild)
+    path = tmp_path / "table.arrow"
+    batch = pa.record_batch([wild], names=["a"])
+    with path.open("wb") as file, pa.ipc.new_stream(file, batch.schema) as writer:
+        writer.write_batch(batch)
+    dataset, _ = read(str(path))
+    assert dataset is not None
+    assert np.isnan(dataset.splits["all"].values[:, 0]).tolist() == [False, True, False]
+    assert dataset.columns[0].labels == ("one text that is too long for its view", "short")

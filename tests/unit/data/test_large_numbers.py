@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import spnc
@@ -14,6 +15,7 @@ from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
 from spnc.data.frames import raw_from_python
 from spnc.data.load import load_table
+from spnc.data.stream import stream_table
 from spnc.diagnostics import Sink
 
 ROWS = 240
@@ -106,8 +108,8 @@ def test_an_array_of_integers_holds_labels_that_doubles_cannot() -> None:
     np.testing.assert_array_equal(model.log_likelihood(cells), model.log_likelihood(named))
 
 
-@pytest.mark.parametrize("large", [10**20 - 1, 2**64, -(2**63) - 1, 10**40 - 1])
-@pytest.mark.parametrize("other", ["7", "1.5", "1e5"])
+@pytest.mark.parametrize("large", [10**20 - 1, 2**64, -(2**63) - 1, 10**40 - 1, 2**53 + 1])
+@pytest.mark.parametrize("other", ["7", "1.5", "1e5", "9007199254799254740993"])
 def test_a_table_with_numbers_beyond_64_bits_fits_its_own_columns(
     large: int, other: str, tmp_path: Path
 ) -> None:
@@ -119,6 +121,27 @@ def test_a_table_with_numbers_beyond_64_bits_fits_its_own_columns(
     again = load_table(str(path), sink, columns=dataset.columns, rules=dataset.rules)
     assert again is not None, sink.diagnostics
     assert again.splits["all"].values.tolist() == dataset.splits["all"].values.tolist()
+
+
+@pytest.mark.parametrize("rows", [2, 1000])
+def test_whole_numbers_that_were_read_as_doubles_fit_their_own_labels(
+    rows: int, tmp_path: Path
+) -> None:
+    """A number with a fraction among them makes all of them doubles, and two of them one label."""
+    path = tmp_path / "table.arrow"
+    texts = ["-9223372036854775807", "-92233720368.4775808", None, "-9223372036854775808"]
+    table = pa.table(
+        {"a": pa.array(texts * (rows // 2), pa.large_string()), "b": [0, 1] * 2 * (rows // 2)}
+    )
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table, max_chunksize=1)
+    sink = Sink()
+    dataset = load_table(str(path), sink)
+    assert dataset is not None, sink.diagnostics
+    pieces = stream_table(str(path), sink, columns=dataset.columns, rules=dataset.rules)
+    found = np.concatenate([piece.values for _, piece in pieces])
+    assert not sink.failed, sink.diagnostics
+    np.testing.assert_array_equal(found, dataset.splits["all"].values)
 
 
 def test_arrays_of_several_types_mean_the_same_when_they_are_read_again(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from spnc.data.parted import (
     PartedTable,
     PartInMemory,
     Partitioning,
+    Sizes,
     in_memory,
     partitioned,
     stacked,
@@ -39,7 +40,7 @@ def test_partitions_hold_the_rows_however_they_come(
     table: Table, size: int, cuts: list[int]
 ) -> None:
     def cut(bounds: list[int]) -> PartedTable:
-        made = Partitioning(size, 0.5, np.random.default_rng(0), PartInMemory)
+        made = Partitioning(Sizes(size, size, 0.5), np.random.default_rng(0), PartInMemory)
         for a, b in zip([0, *bounds], [*bounds, table.rows], strict=True):
             made.add(table.take(slice(a, b)))
         found = made.finished()
@@ -66,8 +67,31 @@ def test_a_table_that_fits_into_a_partition_stays_as_it_is() -> None:
     assert partitioned(table, 4, 0, "train") is table
     cut = partitioned(table, 3, 0, "train")
     assert isinstance(cut, PartedTable)
-    assert [part.rows for part in cut.parts] == [3, 1]
+    assert [part.rows for part in cut.parts] == [2, 2]
     assert in_memory(cut) is cut.sample
+
+
+@given(st.integers(1, 50), st.integers(1, 10**6), st.sampled_from([1.0, 0.98, 0.5, 0.01]))
+def test_partitions_are_about_equal(most: int, rows: int, fraction: float) -> None:
+    sizes = Sizes.of(most, rows, fraction)
+    assert 1 <= sizes.each <= sizes.most == most
+    if rows * fraction <= most:
+        assert sizes.each == most
+        assert sizes.share >= 1.0
+    elif fraction == 1.0:
+        parts = -(-rows // sizes.each)
+        assert parts <= -(-rows // most)
+        assert rows - (parts - 1) * sizes.each > 0
+        assert sizes.each - rows / parts < 1.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_random_split_leaves_no_small_partition(seed: int) -> None:
+    rows = np.random.default_rng(seed).binomial(100_000, 0.8)
+    sizes = Sizes.of(1000, 100_000, 0.8)
+    count = -(-rows // sizes.each)
+    assert count == 81
+    assert rows - (count - 1) * sizes.each > 0.3 * sizes.each
 
 
 @pytest.mark.parametrize("seed", [0, 1])

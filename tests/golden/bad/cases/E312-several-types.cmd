@@ -1,0 +1,1 @@
+spnc data show shared/several-types
