@@ -1,0 +1,1 @@
+"""The parts of `benchmarks.tables`: systems, synthetic rows, marginals, records, the page."""
