@@ -31,6 +31,7 @@ from spnc.forest.pretraining import pretrain
 from spnc.graph.circuit_arrays import recorded_circuit
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Graph
+from spnc.learners.support.warps import warped_for
 from spnc.model import Model
 from spnc.passes.on_arrays import run_on_arrays
 from spnc.program.lower import lower, lower_arrays
@@ -116,6 +117,7 @@ def compile_recipe(
     sink.stop()
     with timed(seconds, "data"):
         dataset = sink.require(prepare(recipe, sink, observer, purpose, read=keeping.read_data))
+        dataset = warped_for(recipe, dataset)
     savepoints = keeping.keep_work(recipe, dataset)
     compiled = compiled_before(recipe, dataset, sink, savepoints)
     if compiled is None:
@@ -175,6 +177,7 @@ def learn_forest(
             objective=recipe.objective,
             savepoints=of_forest(savepoints, recipe),
             workers=workers,
+            fits_shares=recipe.shares == "fitted",
         )
         sink.stop()
         savepoints.settle()  # links change the forest

@@ -167,7 +167,8 @@ class NumpyEngine:
         """Return the log value of every node, `[node, row]`, for `columns[column, row]`."""
         values = np.empty((self.program.nodes, columns.shape[1]))
         for leaf, table in zip(self.program.leaves, parameters.tables, strict=True):
-            values[leaf.first : leaf.last] = leaf.kind.log_density(table, columns[leaf.variables])
+            cells = columns[leaf.variables]
+            values[leaf.first : leaf.last] = leaf.kind.log_density(table, cells, leaf.columns)
         return upward(self.program, log_weights, values)
 
     def _backward(

@@ -172,7 +172,11 @@ def settings_of(
 
 def add_rows(parser: argparse.ArgumentParser, which: str) -> None:
     """DATA, `--split` and `--backend`: for commands that evaluate a model on rows."""
-    parser.add_argument("data", metavar="DATA", help="a file, builtin:NAME or debd:NAME")
+    parser.add_argument(
+        "data",
+        metavar="DATA",
+        help="a file, a folder or a name with * for several, builtin:NAME or debd:NAME",
+    )
     parser.add_argument("--split", metavar="NAME", help=which)
     parser.add_argument(
         "--backend", metavar="NAME", default="auto", help="the backend (default: auto)"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from spnc.data.cells import exact_text
 from spnc.data.columns import Column
 from spnc.data.images import Shape
 from spnc.leaves.finite import as_finite
+from spnc.leaves.numeric import as_numeric
 from spnc.program.program import LeafTable, Parameters, Program
 
 # The leaves over numbers that `web/leaves.js` knows. Leaves over states travel as the probabilities
@@ -29,6 +32,7 @@ NUMERIC = (
     "poisson",
     "student-t",
     "uniform",
+    "warped-gaussian",
 )
 _RESTRICTED = ("restricted-count-", "restricted-")  # then come low and high, after the base's own
 
@@ -62,22 +66,31 @@ def circuit_data(
         "columns": [_column(column) for column in program.columns],
         "image": image,
         "root": program.root,
-        "leaves": [_leaves(leaf, table) for leaf, table in tables],
+        "leaves": [part for leaf, table in tables for part in _leaves(leaf, table)],
         "segments": segments,
     }
 
 
-def _leaves(leaf: LeafTable, table: Floats) -> dict[str, Any]:
-    name = leaf.distribution
+def _leaves(leaf: LeafTable, table: Floats) -> Iterator[dict[str, Any]]:
+    """Yield a table of leaves; in parts of neighbours over one column if they need its warp."""
+    name, ends = leaf.distribution, [0, len(leaf)]
     if leaf.kind.is_finite:
         name, table = "states", as_finite(leaf.kind).probabilities(table, leaf.states)
-    return {
-        "kind": _base(name),
-        "restricted": _base(name) != name,
-        "width": table.shape[1],
-        "columns": _text(leaf.variables, "<i4"),
-        "table": _text(table, "<f8"),
-    }
+    elif as_numeric(leaf.kind).needs_warp:
+        ends = [0, *(np.flatnonzero(np.diff(leaf.columns.warp)) + 1).tolist(), len(leaf)]
+    for first, last in pairwise(ends):
+        found = {
+            "kind": _base(name),
+            "restricted": _base(name) != name,
+            "width": table.shape[1],
+            "columns": _text(leaf.variables[first:last], "<i4"),
+            "table": _text(table[first:last], "<f8"),
+        }
+        if not leaf.kind.is_finite and as_numeric(leaf.kind).needs_warp:
+            warp = leaf.columns.warps[int(leaf.columns.warp[first])]
+            found["values"] = _text(warp.pieces.values, "<f8")
+            found["places"] = _text(warp.pieces.places, "<f8")
+        yield found
 
 
 def _base(name: str) -> str:

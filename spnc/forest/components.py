@@ -78,16 +78,26 @@ class Components:
                 own.later("structure", make)
             assert self.backend is not None
             fit_alone(
-                alone, self.dataset, self.smoothing, self.backend, component.fit, self.deadline, own
+                alone,
+                self.dataset,
+                self.smoothing_of(component),
+                self.backend,
+                component.fit,
+                self.deadline,
+                own,
             )
             own.cancel("structure")
         if component.refine:
             if fitted is None:
                 own.later("fitted", make)
-            self._refine(alone, index, own)
+            self._refine(alone, component, index, own)
             own.cancel("fitted")
         own.later(DONE, make, replaces="")
         return root
+
+    def smoothing_of(self, component: Component) -> Smoothing:
+        """Return the smoothing that a component is learned and fitted alone with."""
+        return component.smoothing or self.smoothing
 
     def kept_of(self, index: int) -> Savepoints:
         """Return where a component is kept."""
@@ -102,7 +112,7 @@ class Components:
         task = LearningTask(
             dataset.columns,
             table,
-            self.smoothing,
+            self.smoothing_of(component),
             random_stream(self.seed, "component", index),
             self.builder,
             self.sink,
@@ -132,13 +142,20 @@ class Components:
         rows = self.dataset.splits["train"]
         return rows if isinstance(rows, PartedTable) and "rows" in component.reads else None
 
-    def _refine(self, alone: Forest, index: int, savepoints: Savepoints) -> None:
+    def _refine(
+        self, alone: Forest, component: Component, index: int, savepoints: Savepoints
+    ) -> None:
         """Fit a component to the objective."""
         assert self.backend is not None
         assert self.objective is not None
         own_seed = int(random_stream(self.seed, "refine", index).integers(1 << 63))
         refiner = Refiner(
-            self.objective, self.dataset, self.smoothing, self.backend, self.sink, self.deadline
+            self.objective,
+            self.dataset,
+            self.smoothing_of(component),
+            self.backend,
+            self.sink,
+            self.deadline,
         )
         refiner.refine(alone, own_seed, savepoints)
 

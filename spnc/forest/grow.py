@@ -15,6 +15,7 @@ from spnc.common.workers import SERIAL, Workers
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
 from spnc.forest.components import Components, OneByOne
+from spnc.forest.shares import with_fitted_shares
 from spnc.forest.side_by_side import SideBySide
 from spnc.graph.forest import Forest
 from spnc.graph.nodes import Graph, Origin, Sum
@@ -39,19 +40,23 @@ def grow(
     objective: Objective | None = None,
     savepoints: Savepoints = NOTHING_KEPT,
     workers: Workers = SERIAL,
+    fits_shares: bool = False,
 ) -> Forest:
     """Learn every component into one graph, each with its own random stream.
 
     Components whose learner reported a problem are left out. `backend` fits those that are to be
     fitted on their own, also to the `objective` if they say so. Components are kept in
     `savepoints`, so that they are not learned again when the run is resumed. `workers` learn them
-    side by side, with the same result.
+    side by side, with the same result. With `fits_shares`, validation rows say what each entry
+    counts in the sum on top.
     """
     made = Components(
         dataset, smoothing, seed, sink, progress, deadline, backend, objective, savepoints
     )
     roots: list[int] = []
     weights: list[float] = []
+    entries: list[int] = []
+    numbers = [i for i, component in enumerate(components) for _ in range(component.count)]
     listed = [component for component in components for _ in range(component.count)]
     total = len(listed)
     side_by_side = workers.count > 1 and total > 1
@@ -68,9 +73,14 @@ def grow(
                 continue
             roots.append(root)
             weights.append(component.weight)
+            entries.append(numbers[index])
     progress("components", total, total)
     equal = all(weight == weights[0] for weight in weights)
-    return Forest(made.builder, tuple(roots), None if equal else tuple(weights))
+    forest = Forest(made.builder, tuple(roots), None if equal else tuple(weights))
+    if fits_shares and len(set(entries)) > 1 and backend is not None:
+        valid = dataset.distinct_in_memory["valid"]
+        forest = with_fitted_shares(forest, entries, valid, backend)
+    return forest
 
 
 def put_top_sum(forest: Forest) -> None:

@@ -58,7 +58,7 @@ def pretrain(
     """
     if iterations == 0:
         return
-    work = _Work(forest)
+    work = Work(forest)
     engine = open_engine(backend, work.program)
     batch, parameters, done = engine.load(train), work.parameters, 0
     kept = _restored(savepoints, "warm-up", work)
@@ -88,7 +88,7 @@ def fit_alone(
     With validation rows, the best iteration is kept, and EM ends when `PATIENCE` iterations have
     brought nothing better.
     """
-    work = _Work(forest)
+    work = Work(forest)
     backend.prepare(work.program, silent)
     distinct = dataset.distinct
     rows = distinct.get("valid")
@@ -138,7 +138,7 @@ class _Progress:
         savepoints.save(name, Piece(about, arrays))
 
 
-def _restored(savepoints: Savepoints, name: str, work: _Work) -> _Progress | None:
+def _restored(savepoints: Savepoints, name: str, work: Work) -> _Progress | None:
     """Return how far EM had come when the run was killed, if that was kept."""
     piece = savepoints.load(name)
     if piece is None:
@@ -178,7 +178,7 @@ class Refiner:
     @gc_paused()
     def refine(self, forest: Forest, seed: int, savepoints: Savepoints = NOTHING_KEPT) -> None:
         """Fit the parameters of a forest; leave them if a problem was reported."""
-        work = _Work(forest)
+        work = Work(forest)
         self.backend.prepare(work.program, silent)
         distinct = self.dataset.distinct
 
@@ -202,7 +202,7 @@ class Refiner:
         if fitted is not None:
             work.put_back(fitted.parameters)
 
-    def _kept_state(self, savepoints: Savepoints, work: _Work) -> State | None:
+    def _kept_state(self, savepoints: Savepoints, work: Work) -> State | None:
         piece = savepoints.load("refining")
         if piece is None:
             return None
@@ -213,7 +213,7 @@ class Refiner:
             return None
 
 
-class _Work:
+class Work:
     """A forest lowered for fitting, and where the fitted parameters belong."""
 
     def __init__(self, forest: Forest) -> None:

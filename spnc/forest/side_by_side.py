@@ -16,7 +16,7 @@ from spnc.backends import Backend
 from spnc.common.deadline import Deadline
 from spnc.common.gc_pause import gc_paused
 from spnc.common.savepoints import NOTHING_KEPT, Piece
-from spnc.common.workers import Check, Workers
+from spnc.common.workers import Check, Workers, here_first
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Diagnostic, Sink
 from spnc.forest.components import DONE, Components
@@ -50,6 +50,19 @@ class Learned:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+class _Checking(Deadline):
+    """A deadline that also checks whatever else the work has to keep to."""
+
+    def __init__(self, ends: float, check: Check) -> None:
+        super().__init__(lambda: ends - time.time())
+        self._other = check
+
+    def check(self) -> None:
+        """Raise `OutOfTimeError` if the deadline has passed, or what the other check raises."""
+        super().check()
+        self._other()
+
+
 @gc_paused()
 def learn(task: _Task, check: Check) -> Learned:
     """Learn a component."""
@@ -60,7 +73,7 @@ def learn(task: _Task, check: Check) -> Learned:
         task.seed,
         sink,
         lambda *_: check(),
-        Deadline(lambda: task.ends - time.time()),
+        _Checking(task.ends, check),
         task.backend,
         task.objective,
         NOTHING_KEPT,
@@ -91,8 +104,8 @@ class SideBySide:
         if sums is not None:  # computed here, once, and not by every worker
             reads = (listed[index].reads for index in self._todo)
             vars(rows)["sums"] = sums.known_for(reads, components.summing)
-        tasks = (self._task(listed[index], index, rows) for index in self._todo)
-        self._results = workers.map(learn, tasks)
+        tasks = [self._task(listed[index], index, rows) for index in self._todo]
+        self._results = here_first(workers, learn, tasks)
 
     def add(self, index: int) -> int | None:
         """Add a component once it is learned. Return its root, or None if a problem was reported.

@@ -18,14 +18,15 @@ from spnc.language.grammar import parser, span_of
 
 _STATEMENT = {  # how the first line of a statement begins
     "recipe": re.compile(
-        r"\s*(?:spnc|model|plugins|data|forest|residual|optimize|objective|backend|smoothing|prune|"
-        r"limits|cluster|seed|search|lock)\b(?!\s*=)"
+        r"\s*(?:spnc|model|plugins|data|forest|shares|residual|optimize|objective|backend|smoothing|"
+        r"prune|limits|cluster|seed|search|lock)\b(?!\s*=)"
     ),
     "circuit": re.compile(r"\s*(?:(?:circuit|variables|root)\b|[A-Za-z_][\w.-]*\s*=)"),
 }
 _AFTER = {  # the kinds of token that may follow a keyword
     "spnc": ("NUMBER",),
     "seed": ("NUMBER", "SEARCH"),
+    "shares": ("NAME", "SEARCH"),
     "smoothing": ("NUMBER", "LPAR", "SEARCH"),
     **dict.fromkeys(("residual", "optimize"), ("NAME", "SEARCH")),
     **dict.fromkeys(("objective", "backend", "circuit", "root"), ("NAME",)),

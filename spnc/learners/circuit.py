@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,8 +13,9 @@ from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, listed, read_source
 from spnc.graph.copying import copy_below
 from spnc.graph.files import read_circuit
-from spnc.graph.nodes import Graph, find_root
+from spnc.graph.nodes import Graph, Leaf, find_root, payloads
 from spnc.learners import LearningTask
+from spnc.leaves.numeric import as_numeric
 from spnc.model import read_model
 from spnc.registry import LEARNERS, Options, option
 from spnc.registry.reads import Source
@@ -22,6 +23,7 @@ from spnc.registry.reads import Source
 # Circuits that `verify` has read, for `learn` to take: a large file is read once.
 _VERIFIED: dict[tuple[Path, int, int], Graph] = {}
 _MOST_VERIFIED = 2  # graphs may be large
+_ON_WARPS: dict[tuple[Path, int, int], bool] = {}  # whether circuits have leaves on warps
 
 
 @LEARNERS.register("circuit")
@@ -41,6 +43,8 @@ class Circuit(Options):
         graph = _VERIFIED.pop(self._stamp(), None) or self.read(task.sink)
         if graph is None or not self.fits(graph, task.columns, task.sink):
             return None
+        if not self._has_warps_of(graph, task.columns, task.sink):
+            return None
         position = {c.name: i for i, c in enumerate(task.columns)}
         variables = {i: position[c.name] for i, c in enumerate(graph.graph["columns"])}
         root = find_root(graph)
@@ -56,6 +60,35 @@ class Circuit(Options):
         for old in list(_VERIFIED)[: -(_MOST_VERIFIED - 1)]:
             _VERIFIED.pop(old, None)
         _VERIFIED[self._stamp()] = graph
+        _ON_WARPS[self._stamp()] = bool(_warped(graph))
+
+    @property
+    def needs_warps(self) -> bool:
+        """Whether leaves of the circuit are normal on their columns' warps."""
+        stamp = self._stamp()
+        if stamp not in _ON_WARPS:
+            graph = self.read(Sink())
+            _ON_WARPS[stamp] = graph is not None and bool(_warped(graph))
+        return _ON_WARPS[stamp]
+
+    def _has_warps_of(self, graph: Graph, columns: Sequence[Column], sink: Sink) -> bool:
+        """Return whether leaves on warps mean the same over these columns; report if not."""
+        data = {c.name: c for c in columns}
+        own = [graph.graph["columns"][i] for i in _warped(graph)]
+        notes = [
+            f"`{c.name}` has another warp in the circuit than in the data"
+            for c in own
+            if c.warp != data[c.name].warp
+        ]
+        if notes:
+            sink.error(
+                "E222",
+                f"leaves of `{self.file}` are normal on other warps than those of the data",
+                self.span_of("file"),
+                notes=notes,
+                help="warps come from the training rows: take a model that was trained on the same",
+            )
+        return not notes
 
     def _stamp(self) -> tuple[Path, int, int]:
         """Return what changes when the file does."""
@@ -111,10 +144,18 @@ class Circuit(Options):
                 help="a component models exactly the columns of the data",
             )
             return False
-        found = tuple(data[c.name] for c in graph.graph["columns"])
+        # The warps stay: leaves of the circuit may be normal on them.
+        found = tuple(replace(data[c.name], warp=c.warp) for c in graph.graph["columns"])
         if found == graph.graph["columns"]:
             return True
         graph.graph["columns"] = found
         before = len(sink.diagnostics)
         checks.check(graph, sink)
         return len(sink.diagnostics) == before
+
+
+def _warped(graph: Graph) -> list[int]:
+    """Return the columns, by number, over which leaves are normal on the warp."""
+    leaves = [node for node in payloads(graph).values() if isinstance(node, Leaf)]
+    numeric = [leaf for leaf in leaves if not type(leaf.distribution).is_finite]
+    return sorted({n.variable for n in numeric if as_numeric(type(n.distribution)).needs_warp})

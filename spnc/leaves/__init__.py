@@ -62,7 +62,7 @@ class Distribution(Protocol):
     # -- training ------------------------------------------------------------------------------
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value) for `values[leaf, row]`; zero where the value is missing.
 
         `values` may have a single row of values that all leaves share, `[1, row]`.

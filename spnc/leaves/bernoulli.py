@@ -69,8 +69,9 @@ class Bernoulli(FiniteLeaf):
         return probabilities[:, 1:]
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        del columns
         p = table[:, :1]
         with np.errstate(divide="ignore"):
             log_one, log_zero = np.log(p), np.log1p(-p)

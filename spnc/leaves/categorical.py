@@ -79,8 +79,9 @@ class Categorical(FiniteLeaf):
         return probabilities
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        del columns
         missing = np.isnan(values)
         codes = np.where(missing, 0.0, values).astype(np.intp)
         with np.errstate(divide="ignore"):

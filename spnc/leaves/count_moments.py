@@ -33,7 +33,7 @@ def count_moments(
 
     def at(number: Floats) -> Floats:
         known = np.where(np.isfinite(number), np.maximum(number, 0.0), 0.0)
-        return ratio * known * np.exp(kind.log_density(table, known[:, None])[:, 0])
+        return ratio * known * np.exp(kind.log_density(table, known[:, None], columns)[:, 0])
 
     closed = stein_moments(
         mass,
@@ -48,7 +48,7 @@ def count_moments(
     if len(own) > 0:
         known = columns.take(own)
         peak = np.clip(kind.mode(table[own], known), first[own], last[own])
-        log_ratio = ratio_to_peak(kind, table[own], peak)
+        log_ratio = ratio_to_peak(kind, table[own], peak, known)
         scale = np.sqrt(kind.variance(table[own], known)) + 1.0
         left = count_reach(log_ratio, peak - first[own], scale, -1.0)
         right = count_reach(log_ratio, last[own] - peak, scale, 1.0)

@@ -55,8 +55,9 @@ class Exponential(NumericLeaf):
         return table.shape[1] == 1 and bool((np.isfinite(table) & (table > 0)).all())
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        del columns
         with np.errstate(over="ignore"):
             found: Floats = values * -table
         found += np.log(table)
@@ -65,8 +66,9 @@ class Exponential(NumericLeaf):
         return found
 
     @staticmethod
-    def slope(table: Floats, values: Floats) -> Floats:
+    def slope(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return the derivative of the log density by the value; zero where it is missing."""
+        del columns
         return np.where(values >= 0.0, -table, 0.0)
 
     @staticmethod

@@ -77,8 +77,9 @@ class Gamma(NumericLeaf):
         return table.shape[1] == 2 and bool((np.isfinite(table) & (table > 0)).all())
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        del columns
         shape, mean = table[:, :1], table[:, :1] / table[:, 1:]
         possible = values > 0.0
         known = np.where(possible, values, 1.0)
@@ -99,8 +100,9 @@ class Gamma(NumericLeaf):
         return found
 
     @staticmethod
-    def slope(table: Floats, values: Floats) -> Floats:
+    def slope(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return the derivative of the log density by the value; zero where it is missing."""
+        del columns
         shape, rate = table[:, :1], table[:, 1:]
         possible = values > 0.0
         return np.where(possible, (shape - 1.0) / np.where(possible, values, 1.0) - rate, 0.0)
@@ -274,7 +276,7 @@ class Gamma(NumericLeaf):
         def at(end: Floats) -> Floats:
             inner = (end > 0.0) & np.isfinite(end)
             known = np.where(inner, end, 1.0)
-            density = np.exp(cls.log_density(table, known[:, None])[:, 0])
+            density = np.exp(cls.log_density(table, known[:, None], columns)[:, 0])
             return np.where(inner, density * known / rate, 0.0)
 
         closed = stein_moments(

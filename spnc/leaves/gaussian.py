@@ -47,14 +47,10 @@ class Gaussian(NormalLeaf):
         return scale.mean, max(scale.sd, NORMAL_HEIGHT * scale.resolution)
 
     @staticmethod
-    def positions(values: Floats) -> Floats:
+    def positions(values: Floats, columns: LeafColumns) -> Floats:
         """The values themselves."""
+        del columns
         return values
-
-    @staticmethod
-    def position_slope(values: Floats) -> Floats:
-        """One."""
-        return np.ones_like(values)
 
     @staticmethod
     def origin(columns: LeafColumns) -> Floats:

@@ -54,8 +54,9 @@ class Histogram(NumericLeaf):
         return row
 
     @staticmethod
-    def slope(table: Floats, values: Floats) -> Floats:
+    def slope(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return zero: the density is constant wherever it does not jump."""
+        del columns
         return np.zeros((len(table), values.shape[1]))
 
     @classmethod
@@ -124,8 +125,9 @@ class Histogram(NumericLeaf):
         return bool((half & sums & in_range & (np.diff(edges) > 0).all(axis=1)).all())
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        del columns
         edges, chances = table[:, 0::2], table[:, 1::2]
         # One column before and one after the bins for what is outside, and a last for missing.
         heights = np.full((len(table), chances.shape[1] + 3), -np.inf)

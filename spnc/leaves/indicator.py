@@ -71,8 +71,9 @@ class Indicator(FiniteLeaf):
         return table
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return zero where the value is the state or missing, else minus infinity."""
+        del columns
         return np.where((values == table) | np.isnan(values), 0.0, -np.inf)
 
     @classmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -41,8 +40,6 @@ class LogNormal(NormalLeaf):
     location: float  # the mean of the logarithm
     sd: float
 
-    log_slope: ClassVar[float] = -1.0  # of log(value), whose derivative is 1/value
-
     def problems(self, column: Column) -> list[str]:
         """List what is wrong with the parameters for a leaf over this column."""
         found = [*not_finite(mean=self.location), *not_positive(sd=self.sd)]
@@ -59,16 +56,27 @@ class LogNormal(NormalLeaf):
         return scale.log_mean, float(max(scale.log_sd, least))
 
     @staticmethod
-    def positions(values: Floats) -> Floats:
+    def positions(values: Floats, columns: LeafColumns) -> Floats:
         """The logarithms; -inf for values that are not positive."""
+        del columns
         with np.errstate(divide="ignore"):
             found: Floats = np.log(np.maximum(values, 0.0))
         return found
 
-    @staticmethod
-    def position_slope(values: Floats) -> Floats:
-        """One divided by the value; zero outside the support."""
-        return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
+    @classmethod
+    def log_slopes(cls, values: Floats, columns: LeafColumns) -> Floats:
+        """Minus the logarithms, since the derivative of log(value) is 1/value."""
+        found = cls.positions(values, columns)
+        return np.negative(found, out=np.zeros_like(found), where=np.isfinite(found))
+
+    @classmethod
+    def slope(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
+        """Return the derivative of the log density by the value; zero where there is none."""
+        mean, sd = table[:, :1], table[:, 1:]
+        possible = values > 0.0
+        known = np.where(possible, values, 1.0)
+        distance = (cls.positions(known, columns) - mean) / sd**2
+        return np.where(possible, (-1.0 - distance) / known, 0.0)
 
     @staticmethod
     def origin(columns: LeafColumns) -> Floats:
@@ -169,7 +177,7 @@ class LogNormal(NormalLeaf):
         """
         location, sd = table[:, 0], table[:, 1]
         mass = cls.interval(table, low[:, None], high[:, None], columns)[:, 0]
-        a, b = ((cls.positions(end) - location) / sd for end in (low, high))
+        a, b = ((cls.positions(end, columns) - location) / sd for end in (low, high))
         with np.errstate(invalid="ignore", over="ignore"):
             whole, once, twice = (_log_mass(a - n * sd, b - n * sd) for n in range(3))
             log_mean = location + 0.5 * sd**2 + once - whole

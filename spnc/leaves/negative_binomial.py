@@ -70,8 +70,9 @@ class NegativeBinomial(NumericLeaf):
         return bool(((size >= LEAST_SIZE) & (size <= MOST_SIZE) & (p > 0) & (p <= 1)).all())
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        del columns
         from scipy.special import gammaln
 
         size, p = table[:, :1], table[:, 1:]
@@ -143,7 +144,7 @@ class NegativeBinomial(NumericLeaf):
         if alpha == 0.0:
             return 0.0
         values, weights = _pseudo_rows(columns)
-        found = np.where(weights > 0.0, cls.log_density(table, values), 0.0)
+        found = np.where(weights > 0.0, cls.log_density(table, values, columns), 0.0)
         return float(alpha * (weights * found).sum())
 
     @staticmethod

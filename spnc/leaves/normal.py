@@ -48,13 +48,20 @@ class NormalLeaf(NumericLeaf):
     __slots__ = ()
 
     feature_count: ClassVar[int] = 2
-    # The log derivative of the position with respect to the value, as a multiple of the position.
-    log_slope: ClassVar[float] = 0.0
 
     @staticmethod
     @abstractmethod
-    def positions(values: Floats) -> Floats:
+    def positions(values: Floats, columns: LeafColumns) -> Floats:
         """Return where values are: NaN for a missing one, -inf for one that is impossible."""
+
+    @staticmethod
+    def log_slopes(values: Floats, columns: LeafColumns) -> Floats:
+        """Return the logarithm of the derivative of `positions`; zero where it is no number.
+
+        That is zero for values that are positions themselves.
+        """
+        del columns
+        return np.zeros_like(values)
 
     @staticmethod
     @abstractmethod
@@ -74,40 +81,38 @@ class NormalLeaf(NumericLeaf):
         return finite and bool((table[:, 1] > 0).all())
 
     @classmethod
-    def log_density(cls, table: Floats, values: Floats) -> Floats:
+    def log_density(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
         mean, sd = table[:, :1], table[:, 1:]
-        positions = cls.positions(values)
+        positions = cls.positions(values, columns)
         with np.errstate(over="ignore"):
             found: Floats = positions - mean
             found /= sd
             np.square(found, out=found)
         found *= -0.5
         found -= np.log(sd) + _LOG_ROOT
-        if cls.log_slope:
-            np.add(found, cls.log_slope * positions, out=found, where=np.isfinite(positions))
+        found += cls.log_slopes(values, columns)
         np.copyto(found, 0.0, where=np.isnan(positions))
         return found
 
     @classmethod
-    def slope(cls, table: Floats, values: Floats) -> Floats:
-        """Return the derivative of the log density by the value; zero where it is missing."""
+    def slope(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
+        """Return the derivative of the log density by the value; zero where it is missing.
+
+        This is for positions whose slope is constant, at least piece by piece.
+        """
         mean, sd = table[:, :1], table[:, 1:]
         with np.errstate(invalid="ignore"):  # outside the support
-            found: Floats = cls.log_slope - (cls.positions(values) - mean) / sd**2
-            found *= cls.position_slope(values)
+            found: Floats = (mean - cls.positions(values, columns)) / sd**2
+            found *= np.exp(cls.log_slopes(values, columns))
         np.copyto(found, 0.0, where=~np.isfinite(found))
         return found
-
-    @staticmethod
-    @abstractmethod
-    def position_slope(values: Floats) -> Floats:
-        """Return the derivative of `positions`."""
 
     @classmethod
     def features(cls, values: Floats, columns: LeafColumns) -> list[Floats]:
         """The distance from the column's mean position in standard deviations, and its square."""
-        z = (cls.positions(values) - cls.origin(columns)[:, None]) / cls.unit(columns)[:, None]
+        apart = cls.positions(values, columns) - cls.origin(columns)[:, None]
+        z = apart / cls.unit(columns)[:, None]
         possible = np.isfinite(z)
         np.copyto(z, 0.0, where=~possible)
         return [possible.astype(np.float64), z, z * z]
@@ -174,8 +179,7 @@ class NormalLeaf(NumericLeaf):
         """Return the probability of at most the value."""
         from scipy.special import ndtr
 
-        del columns
-        found: Floats = ndtr((cls.positions(values) - table[:, :1]) / table[:, 1:])
+        found: Floats = ndtr((cls.positions(values, columns) - table[:, :1]) / table[:, 1:])
         return found
 
     @classmethod
@@ -183,8 +187,7 @@ class NormalLeaf(NumericLeaf):
         """Return the probability of more than the value."""
         from scipy.special import ndtr
 
-        del columns
-        found: Floats = ndtr((table[:, :1] - cls.positions(values)) / table[:, 1:])
+        found: Floats = ndtr((table[:, :1] - cls.positions(values, columns)) / table[:, 1:])
         return found
 
 

@@ -56,6 +56,7 @@ class NumericLeaf(ABC):
     arity: ClassVar[int | None] = 2
     fit_steps: ClassVar[int] = 1
     is_finite: ClassVar[bool] = False
+    needs_warp: ClassVar[bool] = False  # whether it is normal on its column's warp
     feature_count: ClassVar[int] = 1
 
     @property
@@ -151,7 +152,7 @@ class NumericLeaf(ABC):
         return float(alpha * expected.sum())
 
     @classmethod
-    def slope(cls, table: Floats, values: Floats) -> Floats:
+    def slope(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return the derivative of the log density by the value; zero where it is missing.
 
         By differences, exact to some eight digits: a subclass provides a formula. Whole numbers
@@ -159,7 +160,7 @@ class NumericLeaf(ABC):
         """
         leaf: Any = cls
         step = _DIFFERENCE * np.maximum(np.abs(np.nan_to_num(values)), 1.0)
-        upper, lower = (leaf.log_density(table, values + move) for move in (step, -step))
+        upper, lower = (leaf.log_density(table, values + move, columns) for move in (step, -step))
         with np.errstate(invalid="ignore"):
             found: Floats = (upper - lower) / (2.0 * step)
         return np.where(np.isfinite(found), found, 0.0)

@@ -59,16 +59,18 @@ class Point(FixedLeaf):
         return bool(np.where(columns.is_count, whole, width > 0).all())
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        del columns
         value, width = table[:, :1], table[:, 1:]
         found = np.where(np.abs(values - value) <= 0.5 * width, -np.log(width), -np.inf)
         np.copyto(found, 0.0, where=np.isnan(values))
         return found
 
     @staticmethod
-    def slope(table: Floats, values: Floats) -> Floats:
+    def slope(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return zero: the density is constant wherever it does not jump."""
+        del columns
         return np.zeros((len(table), values.shape[1]))
 
     @staticmethod

@@ -44,8 +44,9 @@ class Poisson(NumericLeaf):
         return table.shape[1] == 1 and bool((np.isfinite(table) & (table >= 0)).all())
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        del columns
         from scipy.special import gammaln
 
         known, outside = whole_numbers(values)

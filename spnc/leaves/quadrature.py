@@ -137,7 +137,7 @@ def _real_moments(
     kind: type[Distribution], table: Floats, low: Floats, high: Floats, columns: LeafColumns
 ) -> tuple[Floats, Floats]:
     peak = np.clip(kind.mode(table, columns), low, high)
-    log_ratio, scale = ratio_to_peak(kind, table, peak), _scale(columns)
+    log_ratio, scale = ratio_to_peak(kind, table, peak, columns), _scale(columns)
     left = reach(log_ratio, peak - low, scale, -1.0)
     right = reach(log_ratio, high - peak, scale, 1.0)
     mean, variance = integrated_moments(log_ratio, left, right, levels=MANY_LEVELS)
@@ -149,19 +149,21 @@ def _count_moments(
 ) -> tuple[Floats, Floats]:
     low, high = np.ceil(low), np.floor(high)
     peak = np.clip(np.rint(kind.mode(table, columns)), low, high)
-    log_ratio, scale = ratio_to_peak(kind, table, peak), _scale(columns)
+    log_ratio, scale = ratio_to_peak(kind, table, peak, columns), _scale(columns)
     left = count_reach(log_ratio, peak - low, scale, -1.0)
     right = count_reach(log_ratio, high - peak, scale, 1.0)
     mean, variance = summed_moments(log_ratio, left, right)
     return peak + mean, variance
 
 
-def ratio_to_peak(kind: type[Distribution], table: Floats, peak: Floats) -> LogRatio:
+def ratio_to_peak(
+    kind: type[Distribution], table: Floats, peak: Floats, columns: LeafColumns
+) -> LogRatio:
     """Return the log density at distances from the peak, relative to the one there."""
-    top = kind.log_density(table, peak[:, None])
+    top = kind.log_density(table, peak[:, None], columns)
 
     def log_ratio(t: Floats) -> Floats:
-        found: Floats = kind.log_density(table, peak[:, None] + t) - top
+        found: Floats = kind.log_density(table, peak[:, None] + t, columns) - top
         return found
 
     return log_ratio

@@ -4,9 +4,9 @@
 for every leaf over numbers but points. Ends may be infinite. Conditioning a circuit on an interval
 makes them; nothing is learned about them.
 
-`log_density` is not told the column, and the probability of an interval depends on whether the
-column holds counts. So a base for counts and for other numbers has two restricted kinds:
-`restricted-histogram` and, for counts, `restricted-count-histogram`.
+The probability of an interval depends on whether the column holds counts, and so does what its ends
+may be. So a base for counts and for other numbers has two restricted kinds: `restricted-histogram`
+and, for counts, `restricted-count-histogram`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column, ColumnKind
+from spnc.data.warp import Warp
 from spnc.leaves import Distribution
 from spnc.leaves.exponential import Exponential
 from spnc.leaves.fixed import FixedLeaf
@@ -34,6 +35,7 @@ from spnc.leaves.point import Point
 from spnc.leaves.poisson import Poisson
 from spnc.leaves.student_t import StudentT
 from spnc.leaves.uniform import Uniform
+from spnc.leaves.warped_gaussian import WarpedGaussian
 from spnc.registry import LEAVES
 
 PREFIX = "restricted-"
@@ -83,9 +85,14 @@ class RestrictedLeaf(FixedLeaf):
                 for name, x in (("low", low), ("high", high))
                 if np.isfinite(x) and x != np.floor(x)
             ]
-        if not found and not _parts(type(self), np.array([self.numbers])).mass[0] > 0.0:
+        if not found and not self._mass(column) > 0.0:
             found.append(f"the interval from {low:g} to {high:g} has probability zero")
         return found
+
+    def _mass(self, column: Column) -> float:
+        """Return the probability of the interval."""
+        known = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
+        return float(_parts(type(self), np.array([self.numbers]), known).mass[0])
 
     @classmethod
     def default(cls, column: Column) -> tuple[float, ...]:
@@ -102,13 +109,14 @@ class RestrictedLeaf(FixedLeaf):
             return False
         ends = table[:, -2:]
         whole = np.isinf(ends) | (ends == np.floor(ends)) | (not cls.counts)
-        return bool(whole.all() and (_parts(cls, table).mass > 0.0).all())
+        return bool(whole.all() and (_parts(cls, table, columns).mass > 0.0).all())
 
     @classmethod
-    def log_density(cls, table: Floats, values: Floats) -> Floats:
+    def log_density(cls, table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
-        parts = _parts(cls, table)
-        found: Floats = cls.base.log_density(parts.table, values) - np.log(parts.mass)[:, None]
+        parts = _parts(cls, table, columns)
+        found: Floats = cls.base.log_density(parts.table, values, columns)
+        found -= np.log(parts.mass)[:, None]
         outside = (values < parts.low[:, None]) | (values > parts.high[:, None])
         np.copyto(found, -np.inf, where=outside)
         np.copyto(found, 0.0, where=np.isnan(values))
@@ -119,7 +127,7 @@ class RestrictedLeaf(FixedLeaf):
     @classmethod
     def quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
         """Return the least value whose cdf is at least the share."""
-        parts = _parts(cls, table)
+        parts = _parts(cls, table, columns)
         taken = shares * parts.mass
         found = parts.base_quantile(
             cls.base, parts.below + taken, parts.above + parts.mass - taken, columns
@@ -129,7 +137,7 @@ class RestrictedLeaf(FixedLeaf):
     @classmethod
     def upper_quantile(cls, table: Floats, shares: Floats, columns: LeafColumns) -> Floats:
         """Return the least value that is exceeded with a probability of at most the share."""
-        parts = _parts(cls, table)
+        parts = _parts(cls, table, columns)
         left = shares * parts.mass
         found = parts.base_quantile(
             cls.base, parts.below + parts.mass - left, parts.above + left, columns
@@ -142,7 +150,7 @@ class RestrictedLeaf(FixedLeaf):
         shares = np.maximum(rng.random(len(table)), _LEAST_SHARE)
         found = cls.quantile(table, shares, columns)
         # Some leaves have a density from zero on, but not at zero.
-        first = np.isneginf(cls.log_density(table, found[:, None])[:, 0])
+        first = np.isneginf(cls.log_density(table, found[:, None], columns)[:, 0])
         least = np.maximum(np.nextafter(found, np.inf), found + np.finfo(np.float64).tiny)
         return np.where(first & (found == cls.support(table, columns)[0]), least, found)
 
@@ -194,10 +202,17 @@ class RestrictedLeaf(FixedLeaf):
     @classmethod
     def interval(cls, table: Floats, low: Floats, high: Floats, columns: LeafColumns) -> Floats:
         """Return the probability of low <= value <= high."""
-        parts = _parts(cls, table)
+        parts = _parts(cls, table, columns)
         low, high = np.maximum(low, table[:, -2:-1]), np.minimum(high, table[:, -1:])
         found: Floats = cls.base.interval(parts.table, low, high, columns) / parts.mass[:, None]
         return np.minimum(found, 1.0)
+
+    @classmethod
+    def breaks(cls, table: Floats, columns: LeafColumns) -> Floats:
+        """Return those of the base, and the ends of the intervals."""
+        ends = np.unique(table[:, -2:])
+        own: Floats = cls.base.breaks(table[:, :-2], columns)
+        return np.union1d(own, ends[np.isfinite(ends)])
 
     @classmethod
     def support(cls, table: Floats, columns: LeafColumns) -> tuple[Floats, Floats]:
@@ -236,17 +251,26 @@ class _Parts:
         return found
 
 
-def _parts(kind: type[RestrictedLeaf], table: Floats) -> _Parts:
-    return _known_parts(kind, table.tobytes(), table.shape)
+def _parts(kind: type[RestrictedLeaf], table: Floats, columns: LeafColumns) -> _Parts:
+    warps = columns.warps_by_leaf if kind.needs_warp else ()
+    return _known_parts(kind, table.tobytes(), table.shape, warps)
 
 
 @lru_cache(maxsize=16)  # a pass asks for the same few tables again and again
-def _known_parts(kind: type[RestrictedLeaf], content: bytes, shape: tuple[int, int]) -> _Parts:
+def _known_parts(
+    kind: type[RestrictedLeaf],
+    content: bytes,
+    shape: tuple[int, int],
+    warps: tuple[Warp, ...],
+) -> _Parts:
     table = np.frombuffer(content).reshape(shape)
     own, low, high = table[:, :-2], table[:, -2], table[:, -1]
-    one = Column("x", "count" if kind.counts else "real", 0)
-    columns = LeafColumns.of([one], np.zeros(1, dtype=np.int64))
-    columns = columns.take(np.zeros(len(table), dtype=np.intp))
+    # Nothing else of a column matters to the probability of an interval.
+    name: ColumnKind = "count" if kind.counts else "real"
+    by_leaf = warps or (None,) * len(table)
+    place = {warp: i for i, warp in enumerate(dict.fromkeys(by_leaf))}
+    known = [Column("x", name, 0, warp=warp) for warp in place]
+    columns = LeafColumns.of(known, np.array([place[warp] for warp in by_leaf], dtype=np.int64))
     before = low[:, None] - 1.0 if kind.counts else low[:, None]
     return _Parts(
         own,
@@ -285,6 +309,7 @@ def restricted(kind: type[Distribution], *, counts: bool = False) -> type[Restri
                 "__doc__": _described(kind, prefix),
                 "base": as_numeric(kind),
                 "counts": counts,
+                "needs_warp": as_numeric(kind).needs_warp,
                 "kinds": own,
                 "arity": None if kind.arity is None else kind.arity + 2,
             },
@@ -327,6 +352,7 @@ for _base in (
     Poisson,
     StudentT,
     Uniform,
+    WarpedGaussian,
 ):
     restricted(_base)
 restricted(Histogram, counts=True)

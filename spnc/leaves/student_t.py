@@ -79,8 +79,9 @@ class StudentT(NumericLeaf):
         return bool(((table[:, 1] > 0) & (df >= LEAST_DF) & (df <= MOST_DF)).all())
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        del columns
         from scipy.special import gammaln
 
         scale, df = table[:, 1:2], table[:, 2:]
@@ -92,8 +93,9 @@ class StudentT(NumericLeaf):
         return found
 
     @staticmethod
-    def slope(table: Floats, values: Floats) -> Floats:
+    def slope(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return the derivative of the log density by the value; zero where it is missing."""
+        del columns
         location, scale, df = table[:, :1], table[:, 1:2], table[:, 2:]
         apart = (values - location) / scale
         found: Floats = -(df + 1.0) * apart / (df + apart**2) / scale
@@ -188,7 +190,7 @@ class StudentT(NumericLeaf):
         if alpha == 0.0:
             return 0.0
         values, weights = _pseudo_rows(columns)
-        return float(alpha * (weights * cls.log_density(table, values)).sum())
+        return float(alpha * (weights * cls.log_density(table, values, columns)).sum())
 
     @staticmethod
     def sample(table: Floats, columns: LeafColumns, rng: np.random.Generator) -> Floats:

@@ -55,16 +55,18 @@ class Uniform(FixedLeaf):
         return bool((np.isfinite(width) & (width > 0)).all())
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return log p(value), `[leaf, row]`; zero where the value is missing."""
+        del columns
         low, high = table[:, :1], table[:, 1:]
         found = np.where((low <= values) & (values <= high), -np.log(high - low), -np.inf)
         np.copyto(found, 0.0, where=np.isnan(values))
         return found
 
     @staticmethod
-    def slope(table: Floats, values: Floats) -> Floats:
+    def slope(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """Return zero: the density is constant wherever it does not jump."""
+        del columns
         return np.zeros((len(table), values.shape[1]))
 
     @staticmethod

@@ -64,7 +64,7 @@ def _by_flow(engine: Engine, parameters: Parameters, row: Floats) -> Floats | No
             flow = own[at, states]
             lost = chances == 0.0
         else:
-            chances = np.exp(leaf.kind.log_density(table, row[cells, None])[:, 0])
+            chances = np.exp(leaf.kind.log_density(table, row[cells, None], leaf.columns)[:, 0])
             flow = through[leaf.first : leaf.last]
             lost = (chances < LEAST_DENSITY) | (chances > 1.0 / LEAST_DENSITY) | (flow == 0.0)
         if lost[known[cells]].any():

@@ -83,7 +83,7 @@ class Part:
     def density(self, values: Floats) -> Floats:
         """Return the weighted density at each value, `[value]`."""
         inside = (self.span[0] <= values) & (values <= self.span[1])
-        dense = np.exp(self.kind.log_density(self.table, values[None]))
+        dense = np.exp(self.kind.log_density(self.table, values[None], self.columns))
         found: Floats = ((self.weights / self.chances) @ dense) * inside
         return found
 

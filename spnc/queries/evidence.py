@@ -70,7 +70,8 @@ def _put_cells(
     for leaf, table in zip(program.leaves, parameters.tables, strict=True):
         own = np.flatnonzero(known[leaf.variables])
         if len(own):
-            dense = leaf.kind.log_density(table[own], cells[leaf.variables[own], None])
+            columns = leaf.columns.take(own)
+            dense = leaf.kind.log_density(table[own], cells[leaf.variables[own], None], columns)
             values[leaf.first + own] = dense
     for place, box in enumerate(boxes):
         if any(known[c] and float(cells[c]) not in allowed for c, allowed in box.items()):

@@ -62,7 +62,7 @@ def input_gradients(program: Program, parameters: Parameters, rows: Floats) -> F
     for leaf, table in zip(program.leaves, parameters.tables, strict=True):
         if leaf.kind.is_finite or leaf.columns.is_count.all():
             continue
-        slopes = as_numeric(leaf.kind).slope(table, rows.T[leaf.variables])
+        slopes = as_numeric(leaf.kind).slope(table, rows.T[leaf.variables], leaf.columns)
         np.add.at(found.T, leaf.variables, flows[leaf.first : leaf.last] * slopes)
     impossible = values[program.root] == -np.inf
     found[impossible] = np.nan

@@ -80,8 +80,7 @@ def density_of(group: LeafGroup) -> Question:
     """Return the density of the leaves of a group, as a question."""
 
     def dense(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
-        del columns
-        found: Floats = np.exp(group.leaf.kind.log_density(table, values))
+        found: Floats = np.exp(group.leaf.kind.log_density(table, values, columns))
         return found
 
     return dense

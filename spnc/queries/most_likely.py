@@ -135,7 +135,7 @@ class _Search:
         found = []
         for leaf, table in zip(self.program.leaves, self.parameters.tables, strict=True):
             modes = leaf.kind.mode(table, leaf.columns)
-            found.append(leaf.kind.log_density(table, modes[:, None])[:, 0])
+            found.append(leaf.kind.log_density(table, modes[:, None], leaf.columns)[:, 0])
         return np.concatenate(found)
 
     def _leaf_values(self, rows: Floats, *, exact: bool) -> Floats:
@@ -146,7 +146,7 @@ class _Search:
         values = np.empty((self.program.nodes, len(rows)))
         for leaf, table in zip(self.program.leaves, self.parameters.tables, strict=True):
             cells = rows.T[leaf.variables]
-            own = leaf.kind.log_density(table, cells)
+            own = leaf.kind.log_density(table, cells, leaf.columns)
             if not exact:
                 own = np.where(np.isnan(cells), self.peaks[leaf.first : leaf.last, None], own)
             values[leaf.first : leaf.last] = own

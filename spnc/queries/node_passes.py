@@ -20,7 +20,7 @@ def row_log_values(program: Program, parameters: Parameters, rows: Floats) -> Fl
     values = np.empty((program.nodes, len(rows)))
     for leaf, table in zip(program.leaves, parameters.tables, strict=True):
         cells = rows.T[leaf.variables]
-        values[leaf.first : leaf.last] = leaf.kind.log_density(table, cells)
+        values[leaf.first : leaf.last] = leaf.kind.log_density(table, cells, leaf.columns)
     return upward(program, logs(parameters.weights), values)
 
 

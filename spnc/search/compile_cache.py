@@ -16,6 +16,7 @@ from spnc.compilation import Compiled, compiled_before, learn_forest, link_and_l
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
 from spnc.graph.forest import Forest
+from spnc.learners.support.warps import warped_for
 from spnc.program.program import Parameters
 from spnc.runs.kept_circuit import of_circuit, of_forest
 from spnc.runs.preparation import verify_plugins
@@ -82,7 +83,8 @@ class CompileCache:
     ) -> Compiled:
         """Compile a recipe, unless a run that was killed has done so."""
         savepoints, seconds = self._savepoints, {"data": 0.0}
-        kept = compiled_before(recipe, self.dataset, sink, savepoints)
+        dataset = warped_for(recipe, self.dataset)
+        kept = compiled_before(recipe, dataset, sink, savepoints)
         if kept is not None:
             self._release(recipe)
             return kept
@@ -91,7 +93,7 @@ class CompileCache:
         forest = self._forest(recipe, sink, observer, seconds, deadline)
         compiled = link_and_lower(
             recipe,
-            self.dataset,
+            dataset,
             forest,
             sink,
             observer,
@@ -117,7 +119,7 @@ class CompileCache:
         if found is None:
             found = learn_forest(
                 recipe,
-                self.dataset,
+                warped_for(recipe, self.dataset),
                 sink,
                 observer,
                 seconds,

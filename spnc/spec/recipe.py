@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from spnc.backends import Backend
 from spnc.data.options import DataOptions
@@ -55,6 +56,11 @@ class Component(Options):
     weight: float = option(
         1.0, "how much each of these components counts in the sum on top, before training", above=0
     )
+    smoothing: Smoothing | None = option(
+        None,
+        "pseudo-rows while these components are learned and fitted on their own; without it, those "
+        "of the whole spec",
+    )
     learner: Learner = choice(LEARNERS, doc="the structure learner", inline=True)
 
     @property
@@ -104,6 +110,11 @@ class Recipe(Options):
     )
     data: DataOptions = option(doc="the rows to learn from")
     forest: tuple[Component, ...] = option(doc="the components of the forest")
+    shares: Literal["given", "fitted"] = option(
+        "given",
+        "what the entries of the forest count in the sum on top, before training: what their "
+        "`weight` says, or what explains the validation rows best",
+    )
     residual: Residual = choice(
         RESIDUALS, "none", "how residual links are drawn between components"
     )
@@ -126,7 +137,7 @@ class Recipe(Options):
     space: Space | None = field(default=None, repr=False)
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Report an empty forest, links in a forest of one, and what `refine` cannot go with."""
+        """Report an empty forest, what needs several components, and what excludes `refine`."""
         if not self.forest:
             yield Conflict("forest", "the forest is empty", "list at least one learner")
         elif self.residual.draws and sum(c.count for c in self.forest) < 2:
@@ -134,6 +145,12 @@ class Recipe(Options):
                 "residual",
                 f"`{self.residual.plugin_name}` links components, and the forest has only one",
                 "raise its `count`, or list another learner",
+            )
+        if self.shares == "fitted" and len(self.forest) == 1:
+            yield Conflict(
+                "shares",
+                "the shares of entries are fitted, and the forest has only one entry",
+                "list another one, or leave this out",
             )
         if not self.refines_components:
             return

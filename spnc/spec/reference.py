@@ -36,11 +36,11 @@ A *choice* is something with a name and options of its own. In YAML it is a mapp
 (`optimizer: {method: em, patience: 5}`), or the bare name when no option is set (`optimizer: em`);
 in the language it is `em(patience = 5)`, or `em`. Where a value may be absent, write `none`.
 
-Values in entries of `forest`, in `residual` and in `optimizer`, `smoothing`, `prune` and `seed`,
-and options of `objective` but its target, can be searched for: `smoothing: {search: [0.03, 0.1]}`,
-in the language `smoothing search [0.03, 0.1]`. `spnc train` trains every combination and keeps the
-one with the highest log-likelihood on the validation rows; with `objective: conditional`, that of
-the target.
+Values in entries of `forest`, in `residual` and in `optimizer`, `smoothing`, `shares`, `prune` and
+`seed`, and options of `objective` but its target, can be searched for: `smoothing: {search: [0.03,
+0.1]}`, in the language `smoothing search [0.03, 0.1]`. `spnc train` trains every combination and
+keeps the one with the highest log-likelihood on the validation rows; with `objective: conditional`,
+that of the target.
 
 Plug-ins of other packages have options too, which `spnc schema` includes; see
 [plug-ins](plugins.md).

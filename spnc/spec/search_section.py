@@ -80,8 +80,8 @@ class _Finder:
                 f"`{fixed}` cannot be searched for",
                 place,
                 "give it one value; options in the entries of `forest`, `residual`, `optimizer`, "
-                "`smoothing`, `prune`, `seed`, and of `objective` all but its target, can be "
-                "searched for",
+                "`smoothing`, `shares`, `prune`, `seed`, and of `objective` all but its target, "
+                "can be searched for",
             )
         if not isinstance(value, Sequence):
             message = f"`{KEY}` needs a list of values to try, found {describe(value)}"

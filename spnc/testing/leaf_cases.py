@@ -13,11 +13,14 @@ from spnc.leaves.finite import as_finite
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.numeric import as_numeric
 from spnc.leaves.restricted import RestrictedLeaf
+from spnc.leaves.warp_fit import fitted_warp
 
 Leaf = type[Distribution]
 LEAVES = 4  # in a table
 ROWS = 300  # of a column
 _RESOLUTIONS = (1.0, 0.1, 1e-3)
+_PARTS, _NODES = 4, 20  # of a piece on which a density is smooth
+_WARPED = 0.75  # of the columns have a warp, if the leaf has a use for it
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,22 @@ class LeafCase:
         return drawn.reshape(len(self.table), count)
 
 
+def smooth_pieces(
+    leaf: Leaf, table: Floats, columns: LeafColumns, low: float, high: float
+) -> tuple[Floats, Floats]:
+    """Return values between two others, and weights by which one leaf's density is integrated.
+
+    The density is smooth between the values at which it may jump.
+    """
+    breaks = as_numeric(leaf).breaks(table, columns)
+    ends = np.array([low, *breaks[(low < breaks) & (breaks < high)], high])
+    steps = np.linspace(0.0, 1.0, _PARTS + 1)[:-1]
+    ends = np.append((ends[:-1, None] + np.diff(ends)[:, None] * steps).ravel(), ends[-1])
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    half = 0.5 * np.diff(ends)[:, None]
+    return (ends[:-1, None] + half * (1.0 + nodes)).ravel(), (half * weights).ravel()
+
+
 def is_fixed(leaf: Leaf) -> bool:
     """Whether training cannot change a leaf."""
     kind = leaf.kinds[0] if not leaf.is_finite else "binary"
@@ -76,7 +95,10 @@ def random_column(leaf: Leaf, rng: np.random.Generator) -> tuple[Column, Floats]
         resolution = float(rng.choice(_RESOLUTIONS))
         far = 0.0 if _is_positive(leaf) else rng.normal() * 10.0 ** rng.integers(0, 7)
         values = np.maximum(np.rint(spread / resolution), 1.0) * resolution + far
-    return Column("x", kind, 0, scale=scale_of_values(values, resolution)), values
+    warp = None
+    if as_numeric(leaf).needs_warp and rng.random() < _WARPED:
+        warp = fitted_warp(values, np.ones(len(values)), resolution)
+    return Column("x", kind, 0, scale=scale_of_values(values, resolution), warp=warp), values
 
 
 def finite_column(states: int) -> Column:

@@ -9,7 +9,7 @@ import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.leaves.numeric import as_numeric
-from spnc.testing.leaf_cases import LEAVES, Leaf, LeafCase
+from spnc.testing.leaf_cases import LEAVES, Leaf, LeafCase, smooth_pieces
 from spnc.testing.promises import FEW, Promise, expect, expect_close
 
 _TAIL = 8.0  # standard deviations from the mean, where differences of probabilities lose digits
@@ -120,23 +120,31 @@ def _intervals(case: LeafCase) -> list[tuple[Floats, Floats]]:
 
 def _moments(case: LeafCase, i: int, low: float, high: float) -> tuple[float, float]:
     """Return mean and variance of one leaf within a bounded interval, from its density."""
-    table = case.table[i : i + 1]
+    table, known = case.table[i : i + 1], case.columns.take(slice(i, i + 1))
     if _is_whole(case):
         last = case.column.states - 1.0 if case.leaf.is_finite else np.inf
         grid = np.arange(max(np.ceil(low), 0.0), min(np.floor(high), last) + 1.0)
-        density = np.exp(case.leaf.log_density(table, grid[None])[0])
+        density = np.exp(case.leaf.log_density(table, grid[None], known)[0])
         share = density / density.sum()
         mean = float(share @ grid)
         return mean, float(share @ (grid - mean) ** 2)
-    ends = case.leaf.support(table, case.columns.take(slice(i, i + 1)))
+    ends = case.leaf.support(table, known)
     low, high = max(low, float(ends[0][0])), min(high, float(ends[1][0]))
+    breaks = as_numeric(case.leaf).breaks(table, known)
+    if ((low < breaks) & (breaks < high)).any():
+        at, weights = smooth_pieces(case.leaf, table, known, low, high)
+        logs = case.leaf.log_density(table, at[None], known)[0]
+        share = np.exp(logs - logs.max()) * weights
+        share /= share.sum()
+        mean = low + float(share @ (at - low))
+        return mean, float(share @ (at - mean) ** 2)
     grid = np.linspace(low, high, _PIECES + 1)[None]
-    top = float(case.leaf.log_density(table, grid).max())
+    top = float(case.leaf.log_density(table, grid, known).max())
 
     def integral(weight: Callable[[float], float]) -> float:
         def integrand(t: float) -> float:
             at = np.array([[low + t]])
-            return weight(t) * float(np.exp(case.leaf.log_density(table, at)[0, 0] - top))
+            return weight(t) * float(np.exp(case.leaf.log_density(table, at, known)[0, 0] - top))
 
         return _integral(integrand, high - low)
 

@@ -68,7 +68,7 @@ def densities_are_the_logarithms_of_the_probabilities(leaf: Leaf, seed: int) -> 
     expect(leaf.is_valid(case.table, case.columns), "`is_valid` refuses a valid table")
     states = case.column.states
     values = np.tile(np.arange(states, dtype=np.float64), (LEAVES, 1))
-    found = np.exp(leaf.log_density(case.table, values))
+    found = np.exp(leaf.log_density(case.table, values, case.columns))
     expect_close(found.sum(axis=1), np.ones(LEAVES), "the sum over all values")
     wanted = as_finite(leaf).probabilities(case.table, states)
     expect_close(found, wanted, "exp of the log density")
@@ -78,17 +78,17 @@ def a_missing_value_has_probability_one_and_counts_nothing(leaf: Leaf, seed: int
     """NaN cells are marginalised, and others beside them are not changed by that."""
     case = LeafCase.of(leaf, seed)
     values = np.full((LEAVES, 3), np.nan)
-    expect((leaf.log_density(case.table, values) == 0).all(), "log p(missing) is not 0")
+    logs = leaf.log_density(case.table, values, case.columns)
+    expect((logs == 0).all(), "log p(missing) is not 0")
     counts = leaf.statistics(values, np.ones((LEAVES, 3)), case.table, case.columns)
     expect((counts == 0).all(), "missing values were counted")
     mixed = case.some_values(9)
     flows = case.rng.random((LEAVES, 9))
-    known = leaf.log_density(case.table, mixed)[:, 1:]
+    known = leaf.log_density(case.table, mixed, case.columns)[:, 1:]
     without = leaf.statistics(mixed[:, 1:], flows[:, 1:], case.table, case.columns)
     mixed[:, 0] = np.nan
-    expect_close(
-        leaf.log_density(case.table, mixed)[:, 1:], known, "densities beside a missing one"
-    )
+    again = leaf.log_density(case.table, mixed, case.columns)[:, 1:]
+    expect_close(again, known, "densities beside a missing one")
     beside = leaf.statistics(mixed, flows, case.table, case.columns)
     expect_close(beside, without, "statistics beside a missing value", abs=1e-9)
 
@@ -120,7 +120,8 @@ def statistics_are_sums_over_rows(leaf: Leaf, seed: int) -> None:
     parts = counted(every, slice(0, 5)) + counted(every, slice(5, None))
     expect_close(parts, found, "the sum of two parts", abs=1e-9)
     expect_close(counted(values, slice(None)), found, "the statistics of shared values", abs=1e-9)
-    shared, own = leaf.log_density(case.table, values), leaf.log_density(case.table, every)
+    shared = leaf.log_density(case.table, values, case.columns)
+    own = leaf.log_density(case.table, every, case.columns)
     expect_close(shared, own, "the log density of shared values")
 
 
@@ -135,7 +136,8 @@ class _Objective:
     def __call__(self, table: Floats) -> float:
         leaf = self.case.leaf
         with np.errstate(divide="ignore", invalid="ignore"):
-            terms = self.flows * leaf.log_density(table, self.values)
+            logs = leaf.log_density(table, self.values, self.case.columns)
+            terms = self.flows * logs
         prior = leaf.log_prior(table, self.alpha, self.case.columns)
         return float(np.where(self.flows > 0, terms, 0).sum()) + prior
 

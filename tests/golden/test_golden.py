@@ -164,7 +164,7 @@ def test_every_expected_text_has_its_input() -> None:
 # time: tests/unit/runs/test_run_folders.py. W405, W406 and W701 take a run that was killed, or
 # places that fail while a command runs: tests/unit/runs/test_kept_work.py, test_removed_folders.py
 # there, tests/unit/backends/test_kernel_cache.py. E323 takes a damaged file of a cache, and E512 to
-# E515 take clusters: tests/unit/data/test_large_files.py, tests/unit/cluster/.
+# E516 take clusters: tests/unit/data/test_large_files.py, tests/unit/cluster/.
 NOT_FROM_A_FILE = {
     *(
         "E323",
@@ -174,6 +174,7 @@ NOT_FROM_A_FILE = {
         "E513",
         "E514",
         "E515",
+        "E516",
         "E709",
         "E851",
         "E852",

@@ -76,8 +76,9 @@ class Binomial(FiniteLeaf):
         return np.column_stack([probabilities @ np.arange(n + 1) / n, table[:, 1]])
 
     @staticmethod
-    def log_density(table: Floats, values: Floats) -> Floats:
+    def log_density(table: Floats, values: Floats, columns: LeafColumns) -> Floats:
         """log p(count) for `values[leaf, row]`; zero where the value is missing."""
+        del columns
         missing = np.isnan(values)
         counts = np.where(missing, 0.0, values).astype(np.intp)
         # All leaves of a table are over columns of the same number of states.

@@ -138,7 +138,7 @@ class NumericRatios:
             top: Floats = logs.max(axis=0)
             return top
         found = np.empty(len(cells))
-        normal_largest(self.kind.positions(cells), self.kind.log_slope, self.parabolas, found)
+        normal_largest(*self._on_scale(cells), self.parabolas, found)
         return found
 
     def divide(self, cells: Floats, log_reference: Floats, ratios: Floats) -> None:
@@ -148,5 +148,10 @@ class NumericRatios:
             exponential(ratios, ratios)
             return
         places = np.arange(len(cells))
-        positions = self.kind.positions(cells)
-        normal_ratios(positions, self.kind.log_slope, places, log_reference, self.parabolas, ratios)
+        normal_ratios(*self._on_scale(cells), places, log_reference, self.parabolas, ratios)
+
+    def _on_scale(self, cells: Floats) -> tuple[Floats, Floats]:
+        """Return the positions of cells, and the logarithms of their slopes."""
+        assert self.kind is not None
+        one = self.group.columns.take(slice(0, 1))  # all leaves of a group have the same column
+        return self.kind.positions(cells[None], one)[0], self.kind.log_slopes(cells[None], one)[0]

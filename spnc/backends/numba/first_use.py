@@ -72,9 +72,9 @@ def _use_numbers() -> None:
     """Compute and sum one leaf over one row."""
     codes, cell, leaf = np.zeros((1, 1), dtype=np.uint16), np.zeros(1), np.zeros((1, 1))
     add_by_code(0, 1, codes, np.zeros(1, dtype=np.int64), cell, np.zeros(1))
-    normal_ratios(cell, 0.0, codes[0], cell, Parabolas.of(np.ones((1, 2))), leaf)
-    normal_ratios(cell, 0.0, np.arange(1), cell, Parabolas.of(np.ones((1, 2))), leaf)
-    normal_largest(cell, 0.0, Parabolas.of(np.ones((1, 2))), cell)
+    normal_ratios(cell, cell, codes[0], cell, Parabolas.of(np.ones((1, 2))), leaf)
+    normal_ratios(cell, cell, np.arange(1), cell, Parabolas.of(np.ones((1, 2))), leaf)
+    normal_largest(cell, cell, Parabolas.of(np.ones((1, 2))), cell)
     normal_sums(cell, 0.0, 1.0, leaf, np.empty((1, 3)))
     raise_to_largest(leaf, cell)
 

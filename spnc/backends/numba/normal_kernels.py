@@ -34,10 +34,10 @@ def _exponential(x):
 
 
 @exact_kernel
-def normal_ratios(positions, log_slope, codes, log_reference, parabolas, ratios):
+def normal_ratios(positions, log_slopes, codes, log_reference, parabolas, ratios):
     """Write ratios[leaf, row] of the densities to the reference; return whether any is low.
 
-    `log_slope` times the position is added to a log density. The row of a missing value gets 1, and
+    `log_slopes` are added to the log densities of positions. The row of a missing value gets 1, and
     rows behind the last position 0. As in `leaf_list.exponential`, only what is impossible becomes
     zero. A ratio is low if it is below the floor of the kernels.
     """
@@ -47,7 +47,7 @@ def normal_ratios(positions, log_slope, codes, log_reference, parabolas, ratios)
         known = not np.isnan(positions[k])
         places[k] = positions[k] if known else 0.0
         present[k] = 1.0 if known else 0.0
-        slope = log_slope * places[k] if places[k] > -np.inf else 0.0
+        slope = log_slopes[k] if known else 0.0
         shifts[k] = slope - log_reference[codes[k]]
     low = 0
     for i in range(len(ratios)):
@@ -64,7 +64,7 @@ def normal_ratios(positions, log_slope, codes, log_reference, parabolas, ratios)
 
 
 @kernel
-def normal_largest(positions, log_slope, parabolas, largest):
+def normal_largest(positions, log_slopes, parabolas, largest):
     """Write the largest log density of any leaf by row; 0 where the value is missing."""
     size = len(positions)
     for k in range(size):
@@ -75,8 +75,7 @@ def normal_largest(positions, log_slope, parabolas, largest):
         for i in range(len(parabolas.centre)):
             distance = parabolas.rate[i] * (position - parabolas.centre[i])
             top = max(top, parabolas.height[i] - 0.5 * distance * distance)
-        slope = log_slope * position if position > -np.inf else 0.0
-        largest[k] = slope + top
+        largest[k] = log_slopes[k] + top
 
 
 @kernel

@@ -66,8 +66,10 @@ class NormalLeaves(StripLeaves):
     def __init__(self, group: LeafGroup, encoded: EncodedTable, kind: type[NormalLeaf]) -> None:
         super().__init__(group, encoded)
         self.kind = kind
-        self.positions = kind.positions(self.values)
         one = group.columns.take(slice(0, 1))  # all leaves of a group have the same column
+        values = self.values[None]
+        self.positions = kind.positions(values, one)[0]
+        self.log_slopes = kind.log_slopes(values, one)[0]
         self.origin, self.unit = float(kind.origin(one)[0]), float(kind.unit(one)[0])
 
     def start(self, parameters: Parameters) -> None:
@@ -78,7 +80,7 @@ class NormalLeaves(StripLeaves):
     def fill(self, rows: slice, ratios: Floats) -> bool:
         """Compute the ratios in one loop."""
         low: bool = normal_ratios(
-            self.positions[rows], self.kind.log_slope, self.codes[rows], self.log_reference,
+            self.positions[rows], self.log_slopes[rows], self.codes[rows], self.log_reference,
             self.parabolas, ratios,
         )  # fmt: skip
         return low

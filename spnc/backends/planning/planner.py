@@ -7,13 +7,21 @@ rows, eight binary factors then cost 8,000 + 256 · 8 multiplications instead of
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from spnc.backends.planning.encoding import MIN_REDUCTION, EncodedTable
 from spnc.backends.planning.kinds import LEAF, PRODUCT, SUM
-from spnc.backends.planning.projections import MAX_PROJECTIONS, first_rows, pack, project
+from spnc.backends.planning.projections import (
+    DENSE_KEYS,
+    MAX_PROJECTIONS,
+    first_of_each,
+    first_rows,
+    pack,
+    project,
+)
 from spnc.backends.planning.shapes import ShapeList, Shapes, expand
 from spnc.common.arrays import Ints
 
@@ -89,7 +97,6 @@ class Planner:
         """
         index = self.index
         found: list[int] = []
-        ids = np.empty(self.row_count, dtype=np.uint16)
         most = min(self.row_count // MIN_REDUCTION, MAX_PROJECTIONS)
         for scope in range(index.scope_count):
             part = index.scope_part[scope]
@@ -101,15 +108,26 @@ class Planner:
             if len(columns) == 1:
                 found.append(ROWS if is_wide else 1 + int(columns[0]))
                 continue
-            count = -1
+            rows = None
             limit = min(most, SCRATCH_ENTRIES // int(self.states[columns].max()))
             if limit > 0 and not is_wide:
-                count = project(self.codes, self.states, columns, self.all_rows, limit, ids)
-            found.append(len(self.domains) if count >= 0 else ROWS)
-            if count >= 0:
-                rows = first_rows(ids, count, self.all_rows)
-                self.domains.append(Domain(columns, rows, count))
+                rows = self._distinct(columns, limit)
+            found.append(len(self.domains) if rows is not None else ROWS)
+            if rows is not None:
+                self.domains.append(Domain(columns, rows, len(rows)))
         return found
+
+    def _distinct(self, columns: Ints, limit: int) -> Any:
+        """Return the first row of each projection onto columns; None if there are above `limit`."""
+        size = math.prod(self.states[columns].tolist())
+        if size > DENSE_KEYS:
+            ids = np.empty(self.row_count, dtype=np.uint16)
+            count = project(self.codes, self.states, columns, self.all_rows, limit, ids)
+            return first_rows(ids, count, self.all_rows) if count >= 0 else None
+        possible = math.prod(len(self.present[c]) for c in columns.tolist())
+        rows = np.empty(min(limit, possible), dtype=np.uint32)
+        count = first_of_each(self.codes, self.states, columns, possible, limit, rows)
+        return rows[:count].copy() if count >= 0 else None
 
     def _group(self, domain: int, columns: Ints) -> tuple[int, int]:
         """Return the domain of a group of factors read from `domain`, and the map into it."""
@@ -141,20 +159,36 @@ class Planner:
             sources.setdefault(target, []).append(source)
         for target, asking in sources.items():
             domain = self.domains[target]
-            if target <= len(self.states):
-                (c,) = domain.columns
-                numbers = np.searchsorted(self.present[c], self.codes[c]).astype(np.uint16)
-            else:
-                numbers = np.empty(self.row_count, dtype=np.uint16)
-                project(
-                    self.codes, self.states, domain.columns, self.all_rows, domain.size, numbers
-                )
+            others = [self.domains[source].size for source in asking if source != target]
+            numbers = None  # of all rows, if more than a few of them are asked for
+            if sum(others) > self.row_count // 2:
+                numbers = self._numbers(target, self.all_rows)
             for source in asking:
                 if source == target:  # below a product of one factor
                     own = np.arange(domain.size, dtype=np.uint16)
+                elif numbers is None:
+                    own = self._numbers(target, self.domains[source].rows)
+                elif source == ROWS:
+                    own = numbers
                 else:
                     own = numbers[self.domains[source].rows]
                 self.maps[self._wanted[source, target]] = own
+
+    def _numbers(self, target: int, rows: Any) -> Any:
+        """Return which projection in a domain over columns each of these rows has."""
+        domain = self.domains[target]
+        if target <= len(self.states):
+            (c,) = domain.columns
+            number = np.zeros(int(self.states[c]), dtype=np.uint16)
+            number[self.present[c]] = np.arange(domain.size)
+            return number[self.codes[c] if rows is self.all_rows else self.codes[c, rows]]
+        # All rows begin with the first of each projection, or the domain's own are put before them.
+        known = 0 if rows is self.all_rows else domain.size
+        if known:
+            rows = np.concatenate([domain.rows, rows])
+        numbers = np.empty(len(rows), dtype=np.uint16)
+        project(self.codes, self.states, domain.columns, rows, domain.size, numbers)
+        return numbers[known:]
 
     # -- nodes ---------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ class LeafGroup(NamedTuple):
 
     def log_densities(self, parameters: Floats, values: Floats) -> Floats:
         """Return log p(value), `[leaf, value]`, given the parameters of these leaves."""
-        return self.kind.log_density(parameters, values[None])
+        return self.kind.log_density(parameters, values[None], self.columns)
 
     def statistics(self, parameters: Floats, values: Floats, flows: Floats) -> Floats:
         """Return the statistics of `flows[leaf, value]`, given the parameters of these leaves."""

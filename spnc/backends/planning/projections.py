@@ -99,6 +99,40 @@ def project(codes, states, columns, rows, limit, ids):
 
 
 @kernel
+def first_of_each(codes, states, columns, most, limit, rows):
+    """List the first row of each combination of codes on `columns` in `rows`, in order.
+
+    Return how many there are, or -1 above `limit`. At most `most` combinations are possible: once
+    there are so many, the rows that follow are not looked at. There is a table of all combinations
+    of `states`, which are at most `DENSE_KEYS`.
+    """
+    size = 1
+    for c in columns:
+        size *= states[c]
+    seen = np.zeros(size, dtype=np.bool_)
+    keys = np.empty(BLOCK_ROWS, dtype=np.uint32)
+    found = 0
+    for start in range(0, codes.shape[1], BLOCK_ROWS):
+        if found == most:
+            break
+        count = min(BLOCK_ROWS, codes.shape[1] - start)
+        keys[:count] = 0
+        for c in columns:
+            own = codes[c]
+            radix = np.uint32(states[c])
+            for i in range(count):
+                keys[i] = keys[i] * radix + np.uint32(own[start + i])
+        for i in range(count):
+            if not seen[keys[i]]:
+                if found == limit:
+                    return -1
+                seen[keys[i]] = True
+                rows[found] = start + i
+                found += 1
+    return found
+
+
+@kernel
 def first_rows(ids, count, rows):
     """Return the first of `rows` with each number."""
     found = np.empty(count, dtype=np.uint32)

@@ -47,7 +47,11 @@ def add(subparsers: Any) -> None:
         "show the splits and columns of a source",
         examples=("spnc data show builtin:asia", "spnc data show debd:nltcs"),
     )
-    show.add_argument("source", help="a file, - for standard input, builtin:NAME or debd:NAME")
+    show.add_argument(
+        "source",
+        help="a file, a folder or a name with * for several, - for standard input, builtin:NAME or "
+        "debd:NAME",
+    )
     add_json(show)
     add_quiet(show)
 

@@ -8,12 +8,18 @@ function decoded(text, Type) {
   return new Type(found.buffer);
 }
 
+// Return the functions of a table's leaves.
+function leafKind(leaf) {
+  const warped = WARPED[leaf.kind];
+  return warped ? warped(decoded(leaf.values, Float64Array), decoded(leaf.places, Float64Array)) : KINDS[leaf.kind];
+}
+
 class Circuit {
   constructor(source) {
     this.columns = source.columns.map((column, index) => new Column(column, index));
     this.root = source.root;
     this.tables = source.leaves.map((leaf) => ({
-      kind: KINDS[leaf.kind], // undefined for a table of the probabilities of states
+      kind: leafKind(leaf), // undefined for a table of the probabilities of states
       width: leaf.width,
       restricted: leaf.restricted,
       variables: decoded(leaf.columns, Int32Array),

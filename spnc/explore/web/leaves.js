@@ -237,6 +237,62 @@ const KINDS = {
   },
 };
 
+// Return the kind of leaves that are normal at the places of a column's values: these are the knots of a map that
+// is linear between them and goes on beyond its ends.
+function warpedGaussian(values, places) {
+  const pieces = values.length - 1;
+  const slope = (i) => (places[i + 1] - places[i]) / (values[i + 1] - values[i]);
+  const pieceOf = (knots, x) => {
+    let [low, high] = [0, pieces - 1]; // the piece is among these
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (knots[middle] <= x) low = middle; else high = middle - 1;
+    }
+    return low;
+  };
+  const placeOf = (x) => {
+    const i = pieceOf(values, x);
+    return places[i] + (x - values[i]) * slope(i);
+  };
+  const start = (i) => (i === 0 ? -Infinity : places[i]);
+  const end = (i) => (i === pieces - 1 ? Infinity : places[i + 1]);
+  return {
+    cdf: (t, o, x) => normalCdf((placeOf(x) - t[o]) / t[o + 1]),
+    above: (t, o, x) => normalCdf((t[o] - placeOf(x)) / t[o + 1]),
+    density: (t, o, x) => normalDensity((placeOf(x) - t[o]) / t[o + 1]) / t[o + 1] * slope(pieceOf(values, x)),
+    mode(t, o) {
+      let [best, top] = [NaN, -Infinity];
+      for (let i = 0; i < pieces; i++) {
+        const place = Math.min(Math.max(t[o], start(i)), end(i));
+        const height = Math.log(slope(i)) - 0.5 * ((place - t[o]) / t[o + 1]) ** 2;
+        if (height > top) [best, top] = [values[i] + (place - places[i]) / slope(i), height];
+      }
+      return best;
+    },
+    mean(t, o) { return this.meanWithin(t, o, -Infinity, Infinity); },
+    bounds: never,
+    meanWithin(t, o, low, high) {
+      const [first, last] = [placeOf(low), placeOf(high)];
+      const origin = Number.isFinite(low) ? low : values[0];
+      let [total, sum] = [0, 0];
+      for (let i = 0; i < pieces; i++) {
+        const [a, b] = [(Math.max(start(i), first) - t[o]) / t[o + 1], (Math.min(end(i), last) - t[o]) / t[o + 1]];
+        if (!(a < b)) continue;
+        const mass = a > 0 ? normalCdf(-a) - normalCdf(-b) : normalCdf(b) - normalCdf(a);
+        if (!(mass > 0)) continue;
+        // The difference of two densities has no digits left in a narrow piece, where they are about equal.
+        const apart = b - a < 1e-4 ? 0.5 * (a + b) : (normalDensity(a) - normalDensity(b)) / mass;
+        total += mass;
+        sum += mass * (values[i] - origin + (t[o] + t[o + 1] * apart - places[i]) / slope(i));
+      }
+      return total > 0 ? origin + sum / total : NaN;
+    },
+  };
+}
+
+// Leaves on the warp of their column: functions that make a kind of leaf for a warp.
+const WARPED = { "warped-gaussian": warpedGaussian };
+
 const NARROW = 2; // intervals of up to this many scales of a leaf are integrated numerically
 const FEW = 64; // counts that are summed one by one
 

@@ -16,6 +16,7 @@ from spnc.common.arrays import Floats, Ints
 from spnc.exports.onnx.expressions import Expressions, Tensor
 from spnc.leaves import Distribution
 from spnc.leaves.finite import as_finite
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.restricted import RestrictedLeaf
 from spnc.leaves.special import stirling_rest
 from spnc.program.program import LeafTable
@@ -38,6 +39,7 @@ class Cells:
     made: Expressions
     known: Tensor
     which: Ints  # the column of each leaf
+    columns: LeafColumns  # what is known about the column of each leaf
 
     def spread(self, columns: Tensor) -> Tensor:
         """Return what was computed for each column, for each leaf."""
@@ -56,8 +58,8 @@ def leaf_values(made: Expressions, table: LeafTable, rows: Floats, cells: Tensor
     missing = own.isnan()
     if table.kind.is_finite:
         chances = as_finite(table.kind).probabilities(rows, table.states)
-        return _finite(chances, Cells(made, own, which), missing)
-    known = Cells(made, missing.where(1.0, own), which)
+        return _finite(chances, Cells(made, own, which, table.columns), missing)
+    known = Cells(made, missing.where(1.0, own), which, table.columns)
     found = _density(table, rows, known)
     return known.spread(missing).where(0.0, found)
 
@@ -108,6 +110,26 @@ def _parabola(table: Floats, positions: Tensor) -> Tensor:
 
 def _gaussian(table: Floats, cells: Cells) -> Tensor:
     return _parabola(table, cells.spread(cells.known))
+
+
+def _warped_gaussian(table: Floats, cells: Cells) -> Tensor:
+    pieces = [warp.pieces for warp in cells.columns.warps]
+    most = max(len(own.values) for own in pieces)
+    # Inner knots by column, with knots after the last that no value reaches; then the lines.
+    first = [int(np.flatnonzero(cells.which == i)[0]) for i in range(int(cells.which.max()) + 1)]
+    knots = np.full((most, len(first), 1), np.inf)
+    values, places, slopes = (np.zeros((len(first), most)) for _ in range(3))
+    for i, warp in enumerate(cells.columns.warp[first].tolist()):
+        own, last = pieces[warp], len(pieces[warp].slopes)
+        knots[: last - 1, i, 0] = own.values[1:-1]
+        values[i, :last], places[i, :last] = own.values[:-1], own.places[:-1]
+        slopes[i, :last] = own.slopes
+    value = cells.known
+    starts = np.arange(len(first), dtype=np.int64)[:, None] * most
+    piece = (value >= knots).where(1.0, 0.0).sum(0).as_indices() + starts
+    slope = _looked_up(slopes, piece)
+    place = _looked_up(places, piece) + (value - _looked_up(values, piece)) * slope
+    return _parabola(table, cells.spread(place)) + cells.spread(slope.log())
 
 
 def _positive(cells: Cells) -> tuple[Tensor, Tensor]:
@@ -251,4 +273,5 @@ DENSITIES: dict[str, Density] = {
     "uniform": _uniform,
     "student-t": _student_t,
     "point": _point,
+    "warped-gaussian": _warped_gaussian,
 }

@@ -45,7 +45,7 @@ class ColumnKernel(ABC):
         self._rows = rows
         self._known_rows, self._known = ~np.isnan(rows), np.flatnonzero(~np.isnan(centres))
         self._lacking = np.flatnonzero(np.isnan(centres))
-        self._whole_logs = _log_densities(whole, rows)
+        self._whole_logs = _log_densities(column, whole, rows)
 
     def add_logs(self, into: Floats, block: slice) -> None:
         """Add the log densities of a block of rows to those of other columns.
@@ -240,10 +240,11 @@ def _label_chances(column: Column, whole: LeafModel) -> Floats:
     return found
 
 
-def _log_densities(model: LeafModel, values: Floats) -> Floats:
+def _log_densities(column: Column, model: LeafModel, values: Floats) -> Floats:
     """Return the log density of values under a model; zero where one is missing."""
     found = np.full(len(values), -np.inf)
+    columns = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
     for leaf, weight in zip(model.parts, model.weights, strict=True):
-        own = leaf.log_density(np.array([leaf.row]), values[None])[0]
+        own = leaf.log_density(np.array([leaf.row]), values[None], columns)[0]
         found = np.logaddexp(found, np.log(weight) + own)
     return np.where(np.isnan(values), 0.0, found)

@@ -22,6 +22,7 @@ from spnc.data.columns import Column, ColumnKind
 from spnc.data.table import Table
 from spnc.leaves import Distribution
 from spnc.leaves.finite import as_finite
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.numeric import as_numeric
 from spnc.leaves.point import Point
 from spnc.leaves.restricted import RestrictedLeaf
@@ -102,6 +103,12 @@ class LeafOptions(Options):
                     f"choose auto, {', '.join(fitting)}",
                 )
 
+    @property
+    def needs_warps(self) -> bool:
+        """Whether a leaf is named that is normal on its column's warp."""
+        named = [LEAVES[name] for name in (self.real, self.date) if name in LEAVES]
+        return any(as_numeric(kind).needs_warp for kind in named)
+
     def candidates(self, column: Column) -> tuple[type[Distribution], ...]:
         """Return the distributions that a leaf over this column may have."""
         named = getattr(self, column.kind, AUTO)
@@ -156,14 +163,20 @@ def finite_leaf_with(column: Column, probabilities: Floats) -> Distribution:
     return found
 
 
-def penalised(kind: type[Distribution], table: Floats, values: Floats, weights: Floats) -> Floats:
+def penalised(
+    kind: type[Distribution],
+    table: Floats,
+    columns: LeafColumns,
+    values: Floats,
+    weights: Floats,
+) -> Floats:
     """Return the penalised log-likelihood of each leaf, given `values` and `weights`, [leaf, row].
 
     Impossible values make it minus infinity.
     """
     known = ~np.isnan(values)
     held = weights * known
-    terms = np.where(held > 0.0, kind.log_density(table, values), 0.0)
+    terms = np.where(held > 0.0, kind.log_density(table, values, columns), 0.0)
     rows = held.sum(axis=1)
     found: Floats = (held * terms).sum(axis=1)
     found -= 0.5 * kind.free_parameters(table.shape[1]) * np.log(np.maximum(rows, 1.0))

@@ -124,7 +124,7 @@ class _ColumnType:
             if not best:
                 best = [kind.from_row(row) for row in table]
             if len(self._kinds) > 1:
-                own = penalised(kind, table, values, weights)
+                own = penalised(kind, table, known, values, weights)
                 for i in np.flatnonzero(own > scores).tolist():
                     best[i] = kind.from_row(table[i])
                 scores = np.maximum(scores, own)

@@ -136,7 +136,7 @@ class StartingLeaves:
         for kind in kinds:
             start = np.array([kind.default(column)], dtype=np.float64)
             table = fit_table(kind, start, columns, values, weights, self._task.smoothing.leaves)
-            scores.append(float(penalised(kind, table, values, weights)[0]))
+            scores.append(float(penalised(kind, table, columns, values, weights)[0]))
         return kinds[int(np.argmax(scores))]
 
 

@@ -72,7 +72,7 @@ def test_ratios_are_exact_zero_or_infinite_as_the_library_has_them() -> None:
     parabolas = Parabolas(np.zeros(len(heights)), np.ones(len(heights)), heights)
     found = np.empty((len(heights), 1))
     codes = np.zeros(1, dtype=np.uint16)
-    assert normal_ratios(np.zeros(1), 0.0, codes, np.zeros(1), parabolas, found)
+    assert normal_ratios(np.zeros(1), np.zeros(1), codes, np.zeros(1), parabolas, found)
     inside, (low, impossible, high) = found[:-3, 0], found[-3:, 0]
     assert inside == pytest.approx(np.exp(heights[:-3]), rel=1e-15)
     assert (low, impossible, high) == (pytest.approx(1e-300, rel=1e-12), 0.0, np.inf)

@@ -143,12 +143,9 @@ def test_restricted_leaves_are_leaves_within_an_interval(
     program, parameters = lower(builder.graph)
     plain = encoding._leaves
 
-    def restricted(leaf: Any, table: Any) -> dict[str, Any]:
+    def restricted(leaf: Any, table: Any) -> list[dict[str, Any]]:
         ends = np.array([spans[v] for v in leaf.variables.tolist()])
-        return {
-            **plain(leaf, np.hstack([table, ends])),
-            "restricted": True,
-        }
+        return [{**part, "restricted": True} for part in plain(leaf, np.hstack([table, ends]))]
 
     box = {i: ValueSet.of(columns[i], [span]) for i, span in enumerate(spans)}
     own = Posterior(program, parameters, [box])
@@ -177,7 +174,10 @@ def test_every_leaf_over_numbers_has_a_counterpart(tab: Tab) -> None:
     assert numeric == set(encoding.NUMERIC)
     files = resources.files("spnc.explore.web")
     text = "".join((files / name).read_text("utf-8") for name in ("special.js", "leaves.js"))
-    assert set(tab.ask(f"(() => {{ {text} return Object.keys(KINDS); }})()")) == numeric
+    assert (
+        set(tab.ask(f"(() => {{ {text} return Object.keys({{ ...KINDS, ...WARPED }}); }})()"))
+        == numeric
+    )
 
 
 # ---- the most likely row -------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from spnc.learners.kernel_density.column_kernels import LabelKernel, NormalKerne
 from spnc.learners.kernel_density.leave_one_out import Kernels, fit_kernels
 from spnc.learners.support.leaf_choice import DEFAULT
 from spnc.learners.support.leaf_fit import DataSlice, fit_leaves
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.model import Model
 from tests.learning_tasks import learning_task
 from tests.mixed import mixed_dataset
@@ -157,7 +158,8 @@ def test_a_cell_that_is_missing_in_a_centre_has_the_column_s_distribution() -> N
     lacking = np.isnan(x)
     assert (logs[:, lacking] == 0.0).all()
     [leaf] = normal.whole.parts
-    own = leaf.log_density(np.array([leaf.row]), x[None, ~lacking])[0]
+    known = LeafColumns.of([normal.column], np.zeros(1, dtype=np.int64))
+    own = leaf.log_density(np.array([leaf.row]), x[None, ~lacking], known)[0]
     np.testing.assert_allclose(
         logs[:, ~lacking][:, :, lacking],
         np.broadcast_to(own[:, None], (2, len(own), lacking.sum())),

@@ -63,7 +63,8 @@ def test_a_leaf_is_the_distribution_of_its_name(name: str, seed: int) -> None:
     values = truth.rvs(size=(LEAF_COUNT, 6), random_state=rng)
     values[:, 5] = -7.0  # below the support of some
     density = truth.logpdf if column is REAL else truth.logpmf
-    assert leaf.log_density(table, values) == pytest.approx(density(values), rel=1e-9, abs=1e-9)
+    found = leaf.log_density(table, values, columns)
+    assert found == pytest.approx(density(values), rel=1e-9, abs=1e-9)
     assert leaf.cdf(table, values, columns) == pytest.approx(truth.cdf(values), rel=1e-7, abs=1e-13)
     assert leaf.mean(table, columns) == pytest.approx(truth.mean()[:, 0], nan_ok=True)
     assert leaf.variance(table, columns) == pytest.approx(truth.var()[:, 0], nan_ok=True)
@@ -93,7 +94,7 @@ def test_a_histogram_is_the_one_of_scipy(seed: int, kind: str) -> None:
         truth = stats.rv_histogram((chances[i], edges[i]), density=False)
         with np.errstate(divide="ignore"):
             density = truth.logpdf(values[i])
-        assert leaf.log_density(table, values)[i] == pytest.approx(density)
+        assert leaf.log_density(table, values, columns)[i] == pytest.approx(density)
         at = values[i] if kind == "real" else values[i] + 0.5
         assert leaf.cdf(table, values, columns)[i] == pytest.approx(truth.cdf(at))
         assert leaf.mean(table, columns)[i] == pytest.approx(truth.mean())

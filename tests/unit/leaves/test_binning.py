@@ -33,7 +33,8 @@ def test_all_edges_make_a_valid_histogram_of_the_whole_column(seed: int, kind: s
         chances = np.full(len(edges) - 1, 1.0 / (len(edges) - 1))
         row = Histogram.row_of(edges, chances)
         assert Histogram.from_row(row).problems(column) == []
-        assert np.isfinite(Histogram.log_density(row[None, :], values[None, :])).all()
+        known = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
+        assert np.isfinite(Histogram.log_density(row[None, :], values[None, :], known)).all()
 
 
 def test_adaptive_edges_follow_the_density() -> None:
@@ -56,7 +57,8 @@ def test_adaptive_edges_explain_more_than_even_ones() -> None:
     for edges in (adaptive_edges(column, values, np.ones(2000)), even_edges(column)):
         counts, _ = np.histogram(values, edges)
         row = Histogram.row_of(edges, counts / 2000)
-        gains.append(Histogram.log_density(row[None, :], values[None, :]).mean())
+        known = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
+        gains.append(Histogram.log_density(row[None, :], values[None, :], known).mean())
     assert gains[0] > gains[1] + 0.4
 
 

@@ -45,7 +45,7 @@ def test_all_leaves_but_these_have_gradients() -> None:
 
 def summed(case: LeafCase, table: Floats, values: Floats, flows: Floats) -> Floats:
     """Return the summed log density of each leaf; no value is impossible."""
-    logs = case.leaf.log_density(table, values)
+    logs = case.leaf.log_density(table, values, case.columns)
     found: Floats = (flows * np.where(np.isfinite(logs), logs, 0.0)).sum(axis=1)
     return found
 

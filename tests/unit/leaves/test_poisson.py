@@ -27,7 +27,7 @@ def test_density_and_questions_agree_with_scipy(seed: int) -> None:
     table, own = rate[:, None], columns(4)
     values = rng.integers(0, 60, size=(4, 6)).astype(float)
     truth = stats.poisson(table)
-    assert Poisson.log_density(table, values) == pytest.approx(truth.logpmf(values))
+    assert Poisson.log_density(table, values, own) == pytest.approx(truth.logpmf(values))
     assert Poisson.cdf(table, values, own) == pytest.approx(truth.cdf(values), abs=1e-15)
     low, high = values - 0.3, values + 4.7
     among = sum(truth.pmf(values + step) for step in range(5))
@@ -35,7 +35,8 @@ def test_density_and_questions_agree_with_scipy(seed: int) -> None:
 
 
 def test_what_is_no_count_is_impossible() -> None:
-    found = Poisson.log_density(np.array([[2.0], [0.0]]), np.array([[-1.0, 1.5, np.nan, 0.0, 3.0]]))
+    values = np.array([[-1.0, 1.5, np.nan, 0.0, 3.0]])
+    found = Poisson.log_density(np.array([[2.0], [0.0]]), values, columns(2))
     assert np.isneginf(found[:, :2]).all()
     assert (found[:, 2] == 0).all()
     assert found[1, 3] == 0

@@ -83,7 +83,8 @@ def test_the_density_is_that_of_scipy() -> None:
     leaf = restrict(Gaussian(1.0, 2.0), 0.0, 4.0, REAL)
     values = np.array([[-0.1, 0.0, 1.0, 4.0, 4.1, np.nan]])
     truth = stats.truncnorm(-0.5, 1.5, loc=1.0, scale=2.0)
-    found = type(leaf).log_density(np.array([leaf.row]), values)[0]
+    known = LeafColumns.of([REAL], np.zeros(1, dtype=np.int64))
+    found = type(leaf).log_density(np.array([leaf.row]), values, known)[0]
     assert found[:5] == pytest.approx(truth.logpdf(values[0, :5]))
     assert found[5] == 0.0
 
@@ -122,8 +123,9 @@ def test_a_histogram_is_restricted_by_the_kind_of_its_column() -> None:
     assert reals.plugin_name == "restricted-histogram"
     at = np.array([[1.0, 2.0]])
     # One of the two counts of the first bin is left; of its width of 2, a quarter.
-    for found, first in ((counts, 0.125), (reals, 0.0625)):
-        density = np.exp(type(found).log_density(np.array([found.row]), at))[0]
+    for found, first, column in ((counts, 0.125, COUNT), (reals, 0.0625, REAL)):
+        known = LeafColumns.of([column], np.zeros(1, dtype=np.int64))
+        density = np.exp(type(found).log_density(np.array([found.row]), at, known))[0]
         assert density == pytest.approx(np.array([0.125, 0.25]) / (first + 0.75))
 
 

@@ -10,12 +10,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spnc.common.arrays import Floats
+from spnc.data.columns import Column
 from spnc.data.table import Table
 from spnc.leaves import Distribution
 from spnc.leaves.exponential import Exponential
 from spnc.leaves.gamma import Gamma
 from spnc.leaves.gaussian import Gaussian
 from spnc.leaves.histogram import Histogram
+from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.log_normal import LogNormal
 from spnc.leaves.numeric import NumericLeaf, as_numeric
 from spnc.leaves.student_t import StudentT
@@ -123,11 +125,12 @@ def test_gradients_by_numbers_are_limits_of_differences(seed: int) -> None:
 def test_slopes_of_leaves_are_limits_of_differences(leaf: Distribution) -> None:
     kind, table = as_numeric(type(leaf)), np.array([leaf.row])
     values = np.array([[0.3, 1.1, 3.7, 8.2, np.nan, -1.0]])
-    found = kind.slope(table, values)
+    columns = LeafColumns.of([Column("x", "real", 0)], np.zeros(1, dtype=np.int64))
+    found = kind.slope(table, values, columns)
     step = 1e-6
-    upper, lower_ = (kind.log_density(table, values + move) for move in (step, -step))
+    upper, lower_ = (kind.log_density(table, values + move, columns) for move in (step, -step))
     with np.errstate(invalid="ignore"):
         expected = np.nan_to_num((upper - lower_) / (2.0 * step))
     np.testing.assert_allclose(found, expected, atol=1e-7)
-    by_default = NumericLeaf.slope.__func__(kind, table, values)  # type: ignore[attr-defined]
+    by_default = NumericLeaf.slope.__func__(kind, table, values, columns)  # type: ignore[attr-defined]
     np.testing.assert_allclose(by_default, expected, atol=1e-6)

@@ -63,6 +63,7 @@ def assert_mixture(
     for leaf, table in zip(program.leaves, parameters.tables, strict=True):
         own = leaf.variables == variable
         if own.any():
-            densities = np.exp(leaf.kind.log_density(table[own], points[None]))
+            columns = leaf.columns.take(own)
+            densities = np.exp(leaf.kind.log_density(table[own], points[None], columns))
             mixed += shares[leaf.first : leaf.last][own] @ densities
     assert mixed == pytest.approx(wanted, rel=1e-9)

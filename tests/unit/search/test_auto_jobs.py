@@ -24,7 +24,7 @@ def expect_a_sound_choice(found: spnc.Trained, run: Path) -> None:
 
 def test_the_best_of_all_is_chosen_and_its_recipe_makes_the_same_bits(tmp_path: Path) -> None:
     run, workers = tmp_path / "run", PicklingWorkers()
-    found = choose(run, 30.0, workers=workers)
+    found = choose(run, 16.0, workers=workers)
     assert len(found.tries) > 4
     assert workers.computed > 0
     expect_a_sound_choice(found, run)
@@ -54,9 +54,9 @@ def test_tries_that_came_back_before_an_interruption_are_kept(
     with monkeypatch.context() as patch:
         patch.setattr(Trials, "add", adding)
         with pytest.raises(KeyboardInterrupt):
-            choose(run, 30.0, workers=PicklingWorkers())
+            choose(run, 16.0, workers=PicklingWorkers())
     assert not (run / "model.spnc").exists()
-    found = choose(run, 30.0, workers=PicklingWorkers(), resuming=True)
+    found = choose(run, 16.0, workers=PicklingWorkers(), resuming=True)
     assert len(found.tries) > 3
     expect_a_sound_choice(found, run)
 
