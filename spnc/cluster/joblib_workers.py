@@ -39,6 +39,7 @@ class JoblibWorkers(Workers):
         calls = (call(setup, work, place, item) for place, item in enumerate(items))
         with ExitStack() as stack:
             stack.enter_context(tidying())  # a signal ends the workers before it ends us
+            stack.enter_context(_replaced_quietly())
             with self.backend():
                 backend, _ = get_active_backend()
                 one_by_one = backend.supports_return_generator
@@ -64,6 +65,18 @@ class JoblibWorkers(Workers):
                     "A worker process has ended, as happens when the system is short of memory: "
                     f"{str(error).splitlines()[0]}"
                 ) from error
+
+
+@contextmanager
+def _replaced_quietly() -> Iterator[None]:
+    """Let joblib replace processes that have grown, or were idle for long, without a warning.
+
+    It warns in the thread that receives all results. Where warnings are errors, the warning would
+    end that thread, and the work would be awaited for ever.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
+        yield
 
 
 @contextmanager
