@@ -40,6 +40,8 @@ from spnc.common.column_sets import (
 from spnc.data.columns import Column
 from spnc.graph.edge_arrays import EdgeArrays
 from spnc.graph.nodes import Graph, Leaf, Node, Sum, children, edge_arrays, payloads
+from spnc.leaves.leaf_columns import LeafColumns
+from spnc.leaves.normal import NormalLeaf
 from spnc.leaves.smoothing import SURE_TOLERANCE
 
 # The checks that a proof makes unnecessary. A new check is always run until it is added here.
@@ -90,6 +92,7 @@ def _is_untied(nodes: Sequence[Node]) -> bool:
 
 def _leaves_are_valid(nodes: Sequence[Node], columns: Sequence[Column]) -> bool:
     seen: set[tuple[int, int]] = set()  # learners may give many nodes one distribution
+    normal: dict[type[NormalLeaf], list[tuple[int, NormalLeaf]]] = {}  # judged together
     for node in nodes:
         if isinstance(node, Leaf):
             if not is_over_known_column(node, columns):
@@ -99,9 +102,28 @@ def _leaves_are_valid(nodes: Sequence[Node], columns: Sequence[Column]) -> bool:
             if key in seen:
                 continue
             seen.add(key)
-            if not models_kind(leaf, column) or leaf.problems(column):
+            if not models_kind(leaf, column):
                 return False
-    return True
+            if isinstance(leaf, NormalLeaf):
+                normal.setdefault(type(leaf), []).append((node.variable, leaf))
+            elif leaf.problems(column):
+                return False
+    return all(_normal_leaves_are_valid(kind, own, columns) for kind, own in normal.items())
+
+
+def _normal_leaves_are_valid(
+    kind: type[NormalLeaf], leaves: Sequence[tuple[int, NormalLeaf]], columns: Sequence[Column]
+) -> bool:
+    """Return whether all these leaves, each with the number of its column, have no problems.
+
+    Only those near the bound of the resolution are asked one by one.
+    """
+    table = np.array([leaf.row for _, leaf in leaves], dtype=np.float64)
+    known = LeafColumns.of(columns, np.array([variable for variable, _ in leaves]))
+    if not kind.is_valid(table, known):
+        return False
+    near = np.flatnonzero(table[:, 1] < 1.001 * kind.narrowest(table[:, 0], known)).tolist()
+    return not any(leaf.problems(columns[v]) for v, leaf in (leaves[i] for i in near))
 
 
 def _weights_add_up(graph: Graph, edges: EdgeArrays, nodes: Sequence[Node]) -> bool:

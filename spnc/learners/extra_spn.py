@@ -25,11 +25,11 @@ import numpy as np
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
-from spnc.learners.support.chow_liu_trees import add_slice_model
 from spnc.learners.support.clustering import encoded, kmeans, parts_by_label
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
 from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.learners.support.leaf_fit import DataSlice, Indices
+from spnc.learners.support.slice_models import add_slice_model
 from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Conflict, Options, option
 
@@ -107,7 +107,7 @@ class ExtraSpn(Options):
             if len(part.columns) > 1 and len(part.rows) >= mu:
                 split = self._split(part, task)
             if split is None:
-                add_slice_model(builder, task, point, part, self.leaves.model)
+                add_slice_model(builder, task, point, part, self.leaves)
             elif split.is_rows:
                 points = builder.add_sum(point, [part.weight for part in split.parts])
                 stack += zip(split.parts, points, strict=True)

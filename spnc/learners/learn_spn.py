@@ -25,12 +25,13 @@ from spnc.data.dataset import Dataset
 from spnc.data.pairs import PairCounter
 from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
-from spnc.learners.support.chow_liu_trees import add_chow_liu_tree, slice_counter
+from spnc.learners.support.chow_liu_trees import slice_counter
 from spnc.learners.support.clustering import HardEm, encoded, kmeans, parts_by_label, thread_pools
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
 from spnc.learners.support.independence import dependent_groups
 from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.learners.support.leaf_fit import DataSlice, Indices
+from spnc.learners.support.slice_models import add_slice_model
 from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Conflict, Options, option
 
@@ -116,8 +117,8 @@ class LearnSpn(Options):
     ) -> list[tuple[DataSlice, AttachPoint | None]]:
         """Add the node for a slice. Return the slices below it that are still to be modelled."""
         small = part.weight < self.min_instances or len(part.rows) < 2
-        if len(part.columns) == 1 or (small and self.leaves.model == "factorised"):
-            builder.add_leaves(point, part)
+        if len(part.columns) == 1 or (small and self.leaves.model != "chow-liu"):
+            add_slice_model(builder, task, point, part, self.leaves)
             return []
         task.deadline.check()
         kind, labels, counter = self._split(task, log, part, small)
@@ -133,11 +134,8 @@ class LearnSpn(Options):
                 (DataSlice(rows, part.columns, weight), below)
                 for rows, weight, below in zip(clusters, weights, points, strict=True)
             ]
-        if self.leaves.model == "chow-liu":
-            pairs = None if counter is None else counter.pairs
-            add_chow_liu_tree(builder, task, point, part, pairs=pairs)
-        else:
-            builder.add_leaves(point, part)
+        pairs = None if counter is None else counter.pairs
+        add_slice_model(builder, task, point, part, self.leaves, pairs=pairs)
         return []
 
     def _split(

@@ -19,7 +19,7 @@ from spnc.data.pairs import PairCounter, PairCounts, mutual_information
 from spnc.graph.nodes import Leaf
 from spnc.learners import LearningTask
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
-from spnc.learners.support.leaf_choice import SliceModel, finite_leaf
+from spnc.learners.support.leaf_choice import finite_leaf
 from spnc.learners.support.leaf_fit import DataSlice
 from spnc.learners.support.trees import maximum_spanning_tree, perturbed
 from spnc.leaves.leaf_columns import LeafColumns
@@ -29,20 +29,6 @@ def slice_counter(task: LearningTask, part: DataSlice) -> PairCounter:
     """Return what counts the pairs of a slice's columns; numbers are counted by ranges."""
     columns = [task.columns[c] for c in part.columns.tolist()]
     return PairCounter(*binned(columns, task.table.cut(part.rows, part.columns)))
-
-
-def add_slice_model(
-    builder: DeferredBuilder,
-    task: LearningTask,
-    point: AttachPoint | None,
-    part: DataSlice,
-    model: SliceModel,
-) -> None:
-    """Add the model of a slice that is not split further."""
-    if model == "chow-liu":
-        add_chow_liu_tree(builder, task, point, part)
-    else:
-        builder.add_leaves(point, part)
 
 
 def add_chow_liu_tree(

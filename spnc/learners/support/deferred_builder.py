@@ -9,16 +9,20 @@ forest at once. With thousands of small slices this saves nearly all of the time
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from spnc.common.arrays import Floats
 from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.graph.recorded import edge_columns
 from spnc.learners import LearningTask
 from spnc.learners.support.leaf_choice import DEFAULT, LeafModel, LeafOptions
 from spnc.learners.support.leaf_fit import DataSlice, fit_leaves
 from spnc.learners.support.leaf_nodes import NodeList
+from spnc.learners.support.point_masses import point_values
 from spnc.leaves import smoothing
 from spnc.leaves.indicator import Indicator
 
@@ -45,21 +49,34 @@ class DeferredBuilder:
         self._parents, self._children, self._slots = array("q"), array("q"), array("q")
         self._shares: list[float] = []  # rows behind each child of each sum
         self._starts = [0]  # where each sum's shares begin, and the end of the last
+        self._exact: list[slice] = []  # the shares that are not smoothed
         self._slices: list[DataSlice] = []
         self._models: dict[int, tuple[int, LeafModel, float]] = {}  # fitted already, by node
         self._indicators: dict[tuple[int, int], int] = {}
         self._root = 0
 
+    @cached_property
+    def points(self) -> Mapping[int, Floats]:
+        """The values that get point masses, by column."""
+        return point_values(self._task.columns, self._task.table, self._leaf_options)
+
     def add_product(self, point: AttachPoint | None, rows: float) -> AttachPoint:
         """Add a product. Return the point for all its children."""
         return AttachPoint(self._add(point, Product(rows, self._origin)))
 
-    def add_sum(self, point: AttachPoint | None, shares: list[float]) -> list[AttachPoint]:
-        """Add a sum with these numbers of rows behind its children. Return a point per child."""
+    def add_sum(
+        self, point: AttachPoint | None, shares: list[float], *, smoothed: bool = True
+    ) -> list[AttachPoint]:
+        """Add a sum with these numbers of rows behind its children. Return a point per child.
+
+        Weights are the smoothed shares, or the shares as they are.
+        """
         number = self._add(point, Sum(sum(shares), self._origin))
         slot = len(self._shares)
         self._shares += shares
         self._starts.append(len(self._shares))
+        if not smoothed:
+            self._exact.append(slice(slot, len(self._shares)))
         return [AttachPoint(number, s) for s in range(slot, len(self._shares))]
 
     def add_leaves(self, point: AttachPoint | None, part: DataSlice) -> None:
@@ -122,6 +139,8 @@ class DeferredBuilder:
         uniform = np.repeat(1.0 / np.diff(starts), np.diff(starts))
         prior = task.smoothing
         weights = smoothing.smoothed_segments(counts, starts, prior.weights, uniform)
+        for own in self._exact:
+            weights[own] = counts[own] / counts[own].sum()
         fitted = (
             fit_leaves(task.columns, task.table, self._slices, prior, self._leaf_options)
             if self._slices

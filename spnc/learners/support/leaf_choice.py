@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from spnc.data.table import Table
 from spnc.leaves import Distribution
 from spnc.leaves.finite import as_finite
 from spnc.leaves.leaf_columns import LeafColumns
+from spnc.leaves.normal import NormalLeaf
 from spnc.leaves.numeric import as_numeric
 from spnc.leaves.point import Point
 from spnc.leaves.restricted import RestrictedLeaf
@@ -47,7 +48,11 @@ WIDE: dict[ColumnKind, str] = {
     "date": "gaussian",
 }
 
-SliceModel = Literal["factorised", "chow-liu"]
+SliceModel = Literal["factorised", "chow-liu", "joint-gaussian"]
+JOINT = "warped-gaussian"  # what `auto` stands for in a joint Gaussian
+FACTORS = 1  # of a joint Gaussian at most, if a spec says nothing
+
+JOINED: tuple[ColumnKind, ...] = ("real", "date")  # columns of a joint Gaussian
 
 
 class LeafModel(NamedTuple):
@@ -109,6 +114,28 @@ class LeafOptions(Options):
         named = [LEAVES[name] for name in (self.real, self.date) if name in LEAVES]
         return any(as_numeric(kind).needs_warp for kind in named)
 
+    def joint_kinds(
+        self, columns: Sequence[Column], variables: Sequence[int]
+    ) -> dict[int, type[NormalLeaf]]:
+        """Return the leaves of those columns, given by number, that can be jointly normal."""
+        names = {v: getattr(self, columns[v].kind) for v in variables if columns[v].kind in JOINED}
+        return {
+            v: cast("type[NormalLeaf]", LEAVES[JOINT if name == AUTO else name])
+            for v, name in names.items()
+        }
+
+    def joint_conflicts(self) -> Iterator[Conflict]:
+        """Report leaves that are not normal on any scale, of columns that are to be jointly so."""
+        for kind in JOINED:
+            name = getattr(self, kind)
+            normal = [n for n in LEAVES if kind in LEAVES[n].kinds and _is_normal(LEAVES[n])]
+            if name != AUTO and name in LEAVES and name not in normal:
+                yield Conflict(
+                    kind,
+                    f"`{name}` leaves cannot be parts of a joint Gaussian",
+                    f"choose auto, {', '.join(normal)}",
+                )
+
     def candidates(self, column: Column) -> tuple[type[Distribution], ...]:
         """Return the distributions that a leaf over this column may have."""
         named = getattr(self, column.kind, AUTO)
@@ -123,6 +150,21 @@ class LeafOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class JointOptions(LeafOptions):
+    """The distributions of leaves over numbers; those of real columns and dates are normal."""
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report leaves that cannot be parts of a joint Gaussian."""
+        yield from super().conflicts()
+        yield from self.joint_conflicts()
+
+    @property
+    def needs_warps(self) -> bool:
+        """Whether a leaf is named, or chosen by `auto`, that is normal on its column's warp."""
+        return AUTO in (self.real, self.date) or super().needs_warps
+
+
+@dataclass(frozen=True, kw_only=True)
 class SliceOptions(LeafOptions):
     """The model of a slice that is not split, and the distributions of its leaves."""
 
@@ -130,13 +172,45 @@ class SliceOptions(LeafOptions):
 
     model: SliceModel = option(
         "factorised",
-        "the model of a slice that is not split: independent columns, or a Chow-Liu tree for each "
-        "group of dependent columns",
+        "the model of a slice that is not split: independent columns, a Chow-Liu tree for each "
+        "group of dependent columns, or a Gaussian over all real columns and dates together, with "
+        "the others independent of these",
     )
+    factors: int | None = option(
+        None,
+        "with `joint-gaussian`, at most how many factors the columns have in common (without a "
+        "word: 1); fewer if the rows do not support them",
+        min=1,
+        max=3,
+    )
+
+    def __post_init__(self) -> None:
+        """Set the default of `factors` for joint Gaussians."""
+        if self.model == "joint-gaussian" and self.factors is None:
+            object.__setattr__(self, "factors", FACTORS)
 
     def as_word(self) -> str | None:
         """The model of a slice, if nothing is said about distributions."""
         return self.model if self == SliceOptions(model=self.model) else None
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report leaves that are not normal on any scale, and factors of other models."""
+        yield from super().conflicts()
+        if self.model != "joint-gaussian":
+            if self.factors is not None:
+                yield Conflict(
+                    "factors",
+                    "`factors` is for `model: joint-gaussian` only",
+                    "drop `factors`, or choose `joint-gaussian`",
+                )
+            return
+        yield from self.joint_conflicts()
+
+    @property
+    def needs_warps(self) -> bool:
+        """Whether a leaf is named, or chosen by `auto`, that is normal on its column's warp."""
+        joint = self.model == "joint-gaussian" and AUTO in (self.real, self.date)
+        return joint or super().needs_warps
 
 
 DEFAULT = LeafOptions()
@@ -145,6 +219,11 @@ DEFAULT = LeafOptions()
 def _is_learnable(kind: type[Distribution]) -> bool:
     """Whether a leaf can be learned from rows: a point or a restricted leaf stays what it is."""
     return not issubclass(kind, Point | RestrictedLeaf)
+
+
+def _is_normal(kind: type[Distribution]) -> bool:
+    """Whether a leaf is normal on some scale, and can be learned."""
+    return issubclass(kind, NormalLeaf) and _is_learnable(kind)
 
 
 def finite_leaf(column: Column) -> type[Distribution]:

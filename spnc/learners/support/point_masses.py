@@ -52,15 +52,20 @@ class PointSplit(NamedTuple):
 
     def models(self, others: Sequence[LeafModel]) -> list[LeafModel]:
         """Return each leaf's points together with the model of the rest."""
-        found = []
-        for share, rest, other in zip(self.shares, self.rest.sum(axis=1), others, strict=True):
-            if share is None:
-                found.append(other)
-                continue
-            counts = np.array([*share.held, rest])
-            weights = smoothed(counts, self.alpha, np.full(len(counts), 1.0 / len(counts)))
-            found.append(other.beside(share.points, weights.tolist()))
-        return found
+        triples = zip(self.shares, self.rest.sum(axis=1).tolist(), others, strict=True)
+        return [self._beside(share, rest, other) for share, rest, other in triples]
+
+    def beside(self, leaf: int, others: Sequence[LeafModel]) -> list[LeafModel]:
+        """Return the points of one leaf together with each of several models of the rest."""
+        share, rest = self.shares[leaf], float(self.rest[leaf].sum())
+        return [self._beside(share, rest, other) for other in others]
+
+    def _beside(self, share: Shares | None, rest: float, other: LeafModel) -> LeafModel:
+        if share is None:
+            return other
+        counts = np.array([*share.held, rest])
+        weights = smoothed(counts, self.alpha, np.full(len(counts), 1.0 / len(counts)))
+        return other.beside(share.points, weights.tolist())
 
 
 def with_points(
