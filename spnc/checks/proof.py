@@ -40,6 +40,7 @@ from spnc.common.column_sets import (
 from spnc.data.columns import Column
 from spnc.graph.edge_arrays import EdgeArrays
 from spnc.graph.nodes import Graph, Leaf, Node, Sum, children, edge_arrays, payloads
+from spnc.leaves import Distribution
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.normal import NormalLeaf
 from spnc.leaves.smoothing import SURE_TOLERANCE
@@ -92,7 +93,7 @@ def _is_untied(nodes: Sequence[Node]) -> bool:
 
 def _leaves_are_valid(nodes: Sequence[Node], columns: Sequence[Column]) -> bool:
     seen: set[tuple[int, int]] = set()  # learners may give many nodes one distribution
-    normal: dict[type[NormalLeaf], list[tuple[int, NormalLeaf]]] = {}  # judged together
+    normal: dict[type[NormalLeaf], list[tuple[int, Distribution]]] = {}  # judged together
     for node in nodes:
         if isinstance(node, Leaf):
             if not is_over_known_column(node, columns):
@@ -112,7 +113,7 @@ def _leaves_are_valid(nodes: Sequence[Node], columns: Sequence[Column]) -> bool:
 
 
 def _normal_leaves_are_valid(
-    kind: type[NormalLeaf], leaves: Sequence[tuple[int, NormalLeaf]], columns: Sequence[Column]
+    kind: type[NormalLeaf], leaves: Sequence[tuple[int, Distribution]], columns: Sequence[Column]
 ) -> bool:
     """Return whether all these leaves, each with the number of its column, have no problems.
 

@@ -19,6 +19,7 @@ from spnc.learners.support.factor_models import (
     log_likelihoods,
     starting_model,
 )
+from spnc.learners.support.leaf_choice import LeafModel
 from spnc.leaves import Distribution
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.smoothing import smoothed
@@ -88,28 +89,39 @@ class NumbersPart:
         self, column: Column, leaf: Distribution, values: Both[Floats], groups: int, alpha: float
     ) -> None:
         """`leaf` is that of all rows: the kind of the groups' leaves, and where they begin."""
-        self.kind, self._values, self._alpha = type(leaf), values, alpha
+        self._column, self._kind, self._alpha, self._values = column, type(leaf), alpha, values
         self._known = LeafColumns.of([column], np.zeros(groups, dtype=np.int64))
-        self.table = np.tile(np.array(leaf.row, dtype=np.float64), (groups, 1))
+        self._table = np.tile(np.array(leaf.row, dtype=np.float64), (groups, 1))
+        self._rows = np.zeros(groups)  # with a value, by group
 
     def fit(self, members: Floats) -> None:
         """Estimate the leaves."""
         values = self._values.train[None]
-        found = self.kind.statistics(values, members, self.table, self._known)
-        self.table[...] = self.kind.estimate(found, self._alpha, self.table, self._known)
+        found = self._kind.statistics(values, members, self._table, self._known)
+        self._table[...] = self._kind.estimate(found, self._alpha, self._table, self._known)
+        self._rows[...] = members @ ~np.isnan(values[0])
 
-    def leaf(self, group: int) -> Distribution:
-        """Return the leaf of a group."""
-        return self.kind.from_row(self.table[group])
+    def model(self, group: int) -> LeafModel:
+        """Return the leaf of a group, and what stands beside it."""
+        leaf = self._kind.from_row(self._table[group])
+        return LeafModel.of(leaf, self._column, float(self._rows[group]), self._alpha)
 
     def log_likelihoods(self, *, valid: bool) -> Floats:
         """Return the log densities of the values."""
         values = self._values.of(valid=valid)[None]
-        return self.kind.log_density(self.table, values, self._known)
+        found, one = np.empty((len(self._rows), values.shape[1])), self._known.take(slice(1))
+        for group in range(len(found)):
+            model = self.model(group)
+            parts = [
+                np.log(weight) + type(leaf).log_density(np.array([leaf.row]), values, one)
+                for leaf, weight in zip(model.parts, model.weights, strict=True)
+            ]
+            found[group] = np.logaddexp.reduce(parts)[0]
+        return found
 
     def arrays(self) -> dict[str, Floats]:
         """Return the parameters of the leaves."""
-        return {"table": self.table}
+        return {"table": self._table, "rows": self._rows}
 
 
 class JointPart:

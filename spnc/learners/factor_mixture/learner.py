@@ -33,7 +33,7 @@ from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
 from spnc.learners.support.joint_gaussians import add_grid, joint_columns
 from spnc.learners.support.leaf_choice import JointOptions, LeafModel, finite_leaf_with
 from spnc.learners.support.leaf_fit import DataSlice, fit_leaves
-from spnc.learners.support.point_masses import PointSplit, with_points
+from spnc.learners.support.point_masses import PointSplit
 from spnc.leaves import Distribution
 from spnc.leaves.point import Point
 from spnc.registry import LEARNERS, Options, option
@@ -160,26 +160,15 @@ class _Mixture:
             leaf = finite_leaf_with(task.columns[i], states.table[group])
             builder.add_model(point, i, LeafModel((leaf,)), rows)
         for i, numbers in self._numbers.items():
-            split = self._split(i, members)
-            held = float(split.rest.sum())
-            model = LeafModel.of(numbers.leaf(group), task.columns[i], held, prior.leaves)
-            builder.add_model(point, i, split.models([model])[0], rows)
+            [model] = self._split(i, members).models([numbers.model(group)])
+            builder.add_model(point, i, model, rows)
         if self._joint is not None:
             splits = [self._split(column.variable, members) for column in self._joint_columns]
             gaussian = self._joint.model(group)
             add_grid(builder, point, self._joint_columns, gaussian, splits, rows, prior.leaves)
 
     def _split(self, variable: int, members: Floats) -> PointSplit:
-        """Divide the weights of a group's rows into the points of a column and the rest."""
-        task = self._task
-        return with_points(
-            task.columns,
-            np.array([variable]),
-            [self._builder.points.get(variable)],
-            task.table.column(variable)[None],
-            members[None],
-            task.smoothing.weights,
-        )
+        return self._builder.divided(variable, self._tables.train.column(variable), members)
 
 
 def _codes(values: Floats, points: Floats) -> Floats:

@@ -12,7 +12,7 @@ from spnc.learners import LearningTask
 from spnc.learners.factor_mixture.group_parts import Both, GroupPart
 from spnc.leaves.smoothing import smoothed
 
-PATIENCE = 10  # iterations without a better average of the validation rows
+PATIENCE = 10  # iterations without a better average of the validation rows, or of all
 LEAST_GAIN = 1e-4  # nats a row: an iteration that gains less is not better
 _SAVED = "groups"  # name of the savepoint
 
@@ -62,7 +62,7 @@ class MixtureFit:
             self._since += 1
         if score > self._score:
             self._score, self._best = score, self._copy()
-        return self._since < (PATIENCE if self._validated else 1)
+        return self._since < PATIENCE
 
     def _maximise(self, members: Floats) -> None:
         alpha = self._task.smoothing.weights

@@ -22,7 +22,7 @@ from spnc.learners import LearningTask
 from spnc.learners.support.leaf_choice import DEFAULT, LeafModel, LeafOptions
 from spnc.learners.support.leaf_fit import DataSlice, fit_leaves
 from spnc.learners.support.leaf_nodes import NodeList
-from spnc.learners.support.point_masses import point_values
+from spnc.learners.support.point_masses import PointSplit, point_values, with_points
 from spnc.leaves import smoothing
 from spnc.leaves.indicator import Indicator
 
@@ -59,6 +59,14 @@ class DeferredBuilder:
     def points(self) -> Mapping[int, Floats]:
         """The values that get point masses, by column."""
         return point_values(self._task.columns, self._task.table, self._leaf_options)
+
+    def divided(self, variable: int, values: Floats, weights: Floats) -> PointSplit:
+        """Divide the weights of rows, with these values of a column, into points and the rest."""
+        task, shared = self._task, [self.points.get(variable)]
+        variables = np.array([variable], dtype=np.intp)
+        return with_points(
+            task.columns, variables, shared, values[None], weights[None], task.smoothing.weights
+        )
 
     def add_product(self, point: AttachPoint | None, rows: float) -> AttachPoint:
         """Add a product. Return the point for all its children."""

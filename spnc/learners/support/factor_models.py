@@ -48,7 +48,7 @@ class FactorModel:
     def parameters(self) -> int:
         """The number of free parameters: factors can be rotated without a change."""
         width, rank = self.loadings.shape
-        return 2 * width + width * rank - rank * (rank - 1) // 2
+        return int(2 * width + width * rank - rank * (rank - 1) // 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,9 @@ def starting_model(places: Places, weights: Floats, prior: float, rank: int) -> 
     apart = places.known * (places.values - mean)
     square = (held * apart**2).sum(axis=0) + prior * (1.0 + mean**2)
     variance = np.maximum(square / total, LEAST_VARIANCE)
-    scaled = apart / np.sqrt(variance) * np.sqrt(weights / weights.sum())[:, None]
+    scaled = (
+        apart / np.sqrt(variance) * np.sqrt(weights / max(float(weights.sum()), _TINY))[:, None]
+    )
     values, axes = np.linalg.eigh(scaled.T @ scaled)
     chosen = axes[:, ::-1][:, :rank] * np.sqrt(np.maximum(values[::-1][:rank], 0.0))
     explained = (chosen**2).sum(axis=1)
@@ -189,22 +191,51 @@ def factor_grid(model: FactorModel, most: int) -> tuple[FactorGrid, Floats]:
     """Return at most this many points of the factors, and the variances of the noise.
 
     The points are within reach, with the normal density as shares. If they would be too many, the
-    noise is made larger until they are not.
+    grid is that of the nearest model that has fewer factors, more noise, or both.
     """
-    while True:
-        information, axes = np.linalg.eigh(
-            model.loadings.T @ (model.loadings / model.noise[:, None])
-        )
-        # Along these axes, factors are independent given a row.
-        counts = [_points(1.0 + own) for own in information.tolist()]
-        if np.prod([float(count) for count in counts]) <= 2.0 * most:
-            factors = _ball(counts)
-            if len(factors) <= most:
-                break
-        model = replace(model, noise=_WIDER * model.noise)
+    ranks = range(model.loadings.shape[1], -1, -1)
+    small = [_with_small_grid(_with_fewer_factors(model, rank), most) for rank in ranks]
+    chosen = min((m for m in small if m is not None), key=lambda m: _divergence(model, m))
+    loadings, counts = _axes(chosen)
+    factors = _ball(counts)
     shares = np.exp(-0.5 * (factors**2).sum(axis=1))
-    means = model.mean + factors @ (model.loadings @ axes).T
-    return FactorGrid(shares / shares.sum(), means), model.noise
+    grid = FactorGrid(shares / shares.sum(), chosen.mean + factors @ loadings.T)
+    return grid, chosen.noise
+
+
+def _axes(model: FactorModel) -> tuple[Floats, list[int]]:
+    """Return loadings of factors that are independent given a row, and their numbers of points."""
+    information, axes = np.linalg.eigh(model.loadings.T @ (model.loadings / model.noise[:, None]))
+    return model.loadings @ axes, [_points(1.0 + own) for own in information.tolist()]
+
+
+def _with_fewer_factors(model: FactorModel, rank: int) -> FactorModel:
+    """Return the model with the factors that a row says most about; the others become noise."""
+    if rank == model.loadings.shape[1]:
+        return model
+    loadings, _ = _axes(model)  # the last ones are known best
+    rest, kept = np.split(loadings, [loadings.shape[1] - rank], axis=1)
+    return FactorModel(model.mean, kept, model.noise + (rest**2).sum(axis=1))
+
+
+def _with_small_grid(model: FactorModel, most: int) -> FactorModel | None:
+    """Return the model with as much more noise as makes its grid small enough, if any does."""
+    while True:
+        counts = _axes(model)[1]
+        # A ball fills more than half of its cube, and three quarters of its square.
+        if np.prod([float(c) for c in counts]) <= 2.0 * most and len(_ball(counts)) <= most:
+            return model
+        if max(counts) == _points(1.0):
+            return None
+        model = replace(model, noise=_WIDER * model.noise)
+
+
+def _divergence(model: FactorModel, other: FactorModel) -> float:
+    """Return the Kullback-Leibler divergence of another model with the same mean; 0 of itself."""
+    if other is model:
+        return 0.0
+    ratio = np.linalg.solve(other.covariance, model.covariance)
+    return float(0.5 * (np.trace(ratio) - len(ratio) - np.linalg.slogdet(ratio)[1]))
 
 
 def _points(precision: float) -> int:

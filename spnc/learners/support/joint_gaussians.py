@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -27,7 +28,8 @@ from spnc.learners.support.factor_models import (
 )
 from spnc.learners.support.leaf_choice import LeafModel, SliceOptions
 from spnc.learners.support.leaf_fit import DataSlice
-from spnc.learners.support.point_masses import PointSplit, with_points
+from spnc.learners.support.point_masses import PointSplit
+from spnc.leaves import Distribution
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.normal import NormalLeaf
 
@@ -47,16 +49,11 @@ class JointColumn:
         """Return what this many leaves over the column know about it."""
         return LeafColumns.of([self.column], np.zeros(count, dtype=np.int64))
 
-    def split(self, values: Floats, weights: Floats, alpha: float) -> PointSplit:
-        """Divide the weights of rows with these values into points and the rest."""
-        first = np.zeros(1, dtype=np.intp)
-        return with_points([self.column], first, [self.points], values[None], weights[None], alpha)
-
     def places(self, values: Floats) -> Floats:
         """Return places in standard deviations; NaN where a value is missing or has a point."""
         known = self.known()
-        found = (self.kind.positions(values[None], known) - self.kind.origin(known))[0]
-        found = found / self.kind.unit(known)
+        apart = self.kind.positions(values[None], known) - self.kind.origin(known)
+        found: Floats = (apart / self.kind.unit(known))[0]
         at_points = np.isin(values, [] if self.points is None else self.points)
         found[at_points | ~np.isfinite(found)] = np.nan
         return found
@@ -67,8 +64,10 @@ class JointColumn:
         unit = self.kind.unit(known)
         mean = self.kind.origin(known) + unit * means
         sd = np.maximum(unit * np.sqrt(noise), self.kind.narrowest(mean, known))
-        table = np.stack([mean, sd], axis=1)
-        return [LeafModel.of(self.kind.from_row(row), self.column, rows, alpha) for row in table]
+        # The protocol has what a leaf object can do, which the base class does not know.
+        kind = cast("type[Distribution]", self.kind)
+        leaves = [kind.from_row(row) for row in np.stack([mean, sd], axis=1)]
+        return [LeafModel.of(leaf, self.column, rows, alpha) for leaf in leaves]
 
 
 def joint_columns(
@@ -133,7 +132,5 @@ def add_joint_gaussian(
     if len(others):
         point = builder.add_product(point, part.weight)
         builder.add_leaves(point, part._replace(columns=others))
-    splits = [
-        c.split(v, weights, task.smoothing.weights) for c, v in zip(columns, values, strict=True)
-    ]
+    splits = [builder.divided(c.variable, v, weights) for c, v in zip(columns, values, strict=True)]
     add_grid(builder, point, columns, model, splits, part.weight, task.smoothing.leaves)
