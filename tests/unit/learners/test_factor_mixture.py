@@ -159,9 +159,9 @@ def test_a_state_of_another_fit_is_refused() -> None:
     with pytest.raises(UnusableError, match="shapes"):
         circuit_of(replace(STRAIGHT, groups=2), mixed_task(Memory(memory.pieces[1]), True))
     about = {**memory.pieces[1].about, "done": -1}
+    task = mixed_task(Memory(Piece(about, memory.pieces[1].arrays)), True)
     with pytest.raises(UnusableError, match="iterations"):
-        kept = Memory(Piece(about, memory.pieces[1].arrays))
-        circuit_of(replace(STRAIGHT, groups=3), mixed_task(kept, True))
+        circuit_of(replace(STRAIGHT, groups=3), task)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
