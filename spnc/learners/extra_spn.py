@@ -22,15 +22,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from spnc.data.dataset import Dataset
-from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
 from spnc.learners.support.chow_liu_trees import add_slice_model
 from spnc.learners.support.clustering import encoded, kmeans, parts_by_label
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
 from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.learners.support.leaf_fit import DataSlice, Indices
-from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Conflict, Options, option
 
 
@@ -83,11 +80,6 @@ class ExtraSpn(Options):
                 "`gamma` and `min_instances` exclude each other",
                 "`gamma` draws `min_instances` at random; keep one of them",
             )
-
-    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """Report columns of numbers if slices are to become Chow-Liu trees."""
-        if self.leaves.model == "chow-liu":
-            report_numbers("`leaves: chow-liu`", dataset, self.span_of("leaves"), sink)
 
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""
