@@ -1,8 +1,8 @@
 """Chow-Liu trees, compiled into ordinary sums and products (Chow & Liu 1968).
 
 The tree that joins all columns by the pairs with the most mutual information maximises the
-likelihood among all distributions in which every column depends on one other. It needs no latent
-variable. `support/chow_liu_trees.py` says how it becomes a circuit.
+likelihood among all distributions in which every column depends on one other. Over columns of
+states it needs no latent variable. `support/chow_liu_trees.py` says how it becomes a circuit.
 
 The leaves that say which state a column has are indicators: EM does not change them, and fits all
 weights as in any circuit. A single tree on rows without missing values is already a fixed point
@@ -30,7 +30,7 @@ from spnc.registry.reads import Source
 @LEARNERS.register("chow-liu")
 @dataclass(frozen=True, kw_only=True)
 class ChowLiu(Options):
-    """A Chow-Liu tree over all columns: each depends on one other, and nothing is latent."""
+    """A Chow-Liu tree: each column depends on the state, or the range, of one other column."""
 
     reads: ClassVar[tuple[Source, ...]] = ("pairs",)
 

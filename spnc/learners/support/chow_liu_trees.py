@@ -8,8 +8,8 @@ ordinary leaf for every u.
 
 The states of a column of numbers are ranges of about equal weight. In place of the indicator there
 is a leaf, fitted to the rows of the range: it gives numbers outside of the range a density as well,
-and EM moves and widens it. Leaves that are restricted to their ranges were 0 to 1.3 nats per row
-worse on validation rows (docs/decisions/0070-ranges-of-numbers-are-soft.md, also for what follows).
+and EM moves and widens it. Leaves that are restricted to their ranges were up to 3 nats per row
+worse on validation rows (docs/decisions/0070-ranges-of-numbers-are-soft.md).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from spnc.learners.support.trees import (
 from spnc.leaves.leaf_columns import LeafColumns
 
 # A column of numbers has as many ranges as the square root of the rows, divided by this: an edge
-# between two of them then has a weight for every six rows.
+# between two of them then has a weight for every six rows. Both numbers are from decision 0070.
 ROOTS_PER_RANGE = 2.5
 MOST_RANGES = 32
 
