@@ -47,9 +47,9 @@ def comparable_information(
 ) -> Floats:
     """Return the mutual information of every two columns, from counts of their states or ranges.
 
-    If some columns hold numbers, each pair is charged for its degrees of freedom: these differ
-    most between states and ranges. Tables of states alone keep the trees that they had before
-    columns of numbers were compared with them.
+    If some columns hold numbers, each pair is charged for its degrees of freedom, which differ
+    most between states and ranges. Tables of states alone are not charged: recipes for them keep
+    their models (docs/decisions/0070-ranges-of-numbers-are-soft.md).
     """
     mixed = not all(column.is_finite for column in columns)
     return mutual_information(pairs, alpha, charge if mixed else 0.0)
