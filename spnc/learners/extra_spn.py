@@ -17,10 +17,12 @@ rows of NLTCS, where ten components of either kind reach about -5.97 and -6.00.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from spnc.learners import LearningTask
 from spnc.learners.support.chow_liu_trees import add_slice_model
@@ -92,6 +94,15 @@ class ExtraSpn(Options):
         builder = DeferredBuilder(task, self.leaves)
         everything = np.arange(len(task.columns))
         whole = DataSlice(np.arange(table.rows), everything, float(table.weights.sum()))
+        # One thread: trees from fractional weights would otherwise depend on the number of threads.
+        with threadpool_limits(limits=1) if self.leaves.model == "chow-liu" else nullcontext():
+            self._grow(builder, task, whole, mu)
+        return builder.build()
+
+    def _grow(
+        self, builder: DeferredBuilder, task: LearningTask, whole: DataSlice, mu: int
+    ) -> None:
+        """Split a slice, and its parts, until they are too small or cannot be split."""
         stack: list[tuple[DataSlice, AttachPoint | None]] = [(whole, None)]
         while stack:
             part, point = stack.pop()
@@ -106,7 +117,6 @@ class ExtraSpn(Options):
             else:
                 below = builder.add_product(point, part.weight)
                 stack += [(part, below) for part in split.parts]
-        return builder.build()
 
     def _split(self, part: DataSlice, task: LearningTask) -> _Split | None:
         """Try to split columns and rows in turn. Return None if the slice is to be factorised."""
