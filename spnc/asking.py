@@ -146,8 +146,8 @@ class Asking(ABC):
         """Return the model proportional to this model's probability divided by the other's.
 
         Both have the same columns, and the other is deterministic: at every sum, a row is possible
-        below one child only, as in a Chow-Liu tree. Raises `InputError` where that is not so, and
-        where the other has probability zero but this one has not.
+        below one child only, as in a Chow-Liu tree of states. Raises `InputError` where that is
+        not so, and where the other has probability zero but this one has not.
         """
         return self._combined(other, "quotient")
 

@@ -41,6 +41,14 @@ class Crossing:
         """The weight of the rows that have the values of both columns, by pair of columns."""
         return by_column(self.by_other, self.others, 1)
 
+    @cached_property
+    def degrees(self) -> Floats:
+        """The degrees of freedom of each pair of columns, of the states that occur."""
+        own = by_column((self.by_state > 0.0).astype(np.float64), self.offsets, 0)
+        other = by_column((self.by_other > 0.0).astype(np.float64), self.others, 1)
+        found: Floats = np.maximum(own - 1.0, 0.0) * np.maximum(other - 1.0, 0.0)
+        return found
+
     def probabilities(self, alpha: float) -> Crossing:
         """Return joint probabilities per pair of columns, with `alpha` added to every count.
 

@@ -162,16 +162,19 @@ def pair_counts(columns: Sequence[Column], table: Table) -> PairCounts:
     return PairCounter(columns, table).pairs
 
 
-def mutual_information(pairs: PairCounts, alpha: float = 0.0) -> Floats:
+def mutual_information(pairs: PairCounts, alpha: float = 0.0, charge: float = 0.0) -> Floats:
     """Return the mutual information of every pair of columns in nats; zero on the diagonal.
 
-    `alpha` is added to every count.
+    `alpha` is added to every count. A pair's degrees of freedom, times `charge` and divided by the
+    weight of its rows, are subtracted; with a charge, the result may be below zero.
     """
     width = len(pairs.offsets) - 1
     found: Floats = np.empty((width, width))
 
     def inform(part: slice, crossing: Crossing) -> None:
         found[part] = crossing.probabilities(alpha).information()
+        if charge:
+            found[part] -= charge * crossing.degrees / np.maximum(crossing.totals, 1.0)
 
     pairs.each_part(inform)
     np.fill_diagonal(found, 0.0)

@@ -1,12 +1,13 @@
 """Chow-Liu trees, compiled into ordinary sums and products (Chow & Liu 1968).
 
 The tree that joins all columns by the pairs with the most mutual information maximises the
-likelihood among all distributions in which every column depends on one other. It needs no latent
-variable. `support/chow_liu_trees.py` says how it becomes a circuit.
+likelihood among all distributions in which every column depends on one other. Over columns of
+states it needs no latent variable. `support/chow_liu_trees.py` says how it becomes a circuit.
 
 The leaves that say which state a column has are indicators: EM does not change them, and fits all
 weights as in any circuit. A single tree on rows without missing values is already a fixed point
-of EM.
+of EM. Not so where columns hold numbers: these depend on one another by ranges, and EM says
+where each begins and ends.
 """
 
 from __future__ import annotations
@@ -17,13 +18,11 @@ from typing import ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from spnc.data.dataset import Dataset
-from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
 from spnc.learners.support.chow_liu_trees import add_chow_liu_tree
 from spnc.learners.support.deferred_builder import DeferredBuilder
+from spnc.learners.support.leaf_choice import LeafOptions
 from spnc.learners.support.leaf_fit import DataSlice
-from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Options, option
 from spnc.registry.reads import Source
 
@@ -31,7 +30,7 @@ from spnc.registry.reads import Source
 @LEARNERS.register("chow-liu")
 @dataclass(frozen=True, kw_only=True)
 class ChowLiu(Options):
-    """A Chow-Liu tree over all columns: each depends on one other, and nothing is latent."""
+    """A Chow-Liu tree: each column depends on the state, or the range, of one other column."""
 
     reads: ClassVar[tuple[Source, ...]] = ("pairs",)
 
@@ -41,15 +40,12 @@ class ChowLiu(Options):
         "uniform in [-1, 1], so that the trees of a forest differ",
         min=0,
     )
-
-    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """Report columns of numbers."""
-        report_numbers("a Chow-Liu tree", dataset, self.span_of(""), sink)
+    leaves: LeafOptions = option(LeafOptions(), "the distributions of leaves over numbers")
 
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""
         whole = DataSlice(np.arange(task.table.rows), np.arange(len(task.columns)), task.total)
-        builder = DeferredBuilder(task)
+        builder = DeferredBuilder(task, self.leaves)
         with threadpool_limits(limits=1):
             # Counted here: a slice of all rows would be a copy of the table.
             add_chow_liu_tree(builder, task, None, whole, pairs=task.pairs(), noise=self.noise)

@@ -17,20 +17,19 @@ rows of NLTCS, where ten components of either kind reach about -5.97 and -6.00.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from spnc.data.dataset import Dataset
-from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
 from spnc.learners.support.clustering import encoded, kmeans, parts_by_label
 from spnc.learners.support.deferred_builder import AttachPoint, DeferredBuilder
 from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.learners.support.leaf_fit import DataSlice, Indices
 from spnc.learners.support.slice_models import add_slice_model
-from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Conflict, Options, option
 
 
@@ -84,11 +83,6 @@ class ExtraSpn(Options):
                 "`gamma` draws `min_instances` at random; keep one of them",
             )
 
-    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """Report columns of numbers if slices are to become Chow-Liu trees."""
-        if self.leaves.model == "chow-liu":
-            report_numbers("`leaves: chow-liu`", dataset, self.span_of("leaves"), sink)
-
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""
         table = task.table
@@ -100,6 +94,15 @@ class ExtraSpn(Options):
         builder = DeferredBuilder(task, self.leaves)
         everything = np.arange(len(task.columns))
         whole = DataSlice(np.arange(table.rows), everything, float(table.weights.sum()))
+        # One thread: trees from fractional weights would otherwise depend on the number of threads.
+        with threadpool_limits(limits=1) if self.leaves.model == "chow-liu" else nullcontext():
+            self._grow(builder, task, whole, mu)
+        return builder.build()
+
+    def _grow(
+        self, builder: DeferredBuilder, task: LearningTask, whole: DataSlice, mu: int
+    ) -> None:
+        """Split a slice, and its parts, until they are too small or cannot be split."""
         stack: list[tuple[DataSlice, AttachPoint | None]] = [(whole, None)]
         while stack:
             part, point = stack.pop()
@@ -114,7 +117,6 @@ class ExtraSpn(Options):
             else:
                 below = builder.add_product(point, part.weight)
                 stack += [(part, below) for part in split.parts]
-        return builder.build()
 
     def _split(self, part: DataSlice, task: LearningTask) -> _Split | None:
         """Try to split columns and rows in turn. Return None if the slice is to be factorised."""

@@ -21,9 +21,7 @@ from typing import Literal
 import numpy as np
 
 from spnc.common.savepoints import StepLog, UnusableError
-from spnc.data.dataset import Dataset
 from spnc.data.pairs import PairCounter
-from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
 from spnc.learners.support.chow_liu_trees import slice_counter
 from spnc.learners.support.clustering import HardEm, encoded, kmeans, parts_by_label, thread_pools
@@ -32,7 +30,6 @@ from spnc.learners.support.independence import dependent_groups
 from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.learners.support.leaf_fit import DataSlice, Indices
 from spnc.learners.support.slice_models import add_slice_model
-from spnc.learners.support.state_columns import report_numbers
 from spnc.registry import LEARNERS, Conflict, Options, option
 
 # What a slice is split by, as the log of splits has it.
@@ -84,11 +81,6 @@ class LearnSpn(Options):
                 )
             if not given and self.rows == "em":
                 yield Conflict(name, f"`rows: em` needs `{name}`", f"drop `{name}` for its default")
-
-    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """Report columns of numbers if slices are to become Chow-Liu trees."""
-        if self.leaves.model == "chow-liu":
-            report_numbers("`leaves: chow-liu`", dataset, self.span_of("leaves"), sink)
 
     def learn(self, task: LearningTask) -> int:
         """Add a circuit over all columns. Return its root."""

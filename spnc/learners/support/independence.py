@@ -44,9 +44,7 @@ def g_test(pairs: PairCounts, factor: float, numbers: Flags | None = None) -> Fl
 
 def _dependent(crossing: Crossing, factor: float, ranged: Flags) -> Flags:
     """Return whether each pair of columns is dependent; `ranged` marks pairs with numbers."""
-    own = by_column((crossing.by_state > 0.0).astype(np.float64), crossing.offsets, 0)
-    other = by_column((crossing.by_other > 0.0).astype(np.float64), crossing.others, 1)
-    degrees = np.maximum(own - 1.0, 0.0) * np.maximum(other - 1.0, 0.0)
+    degrees = crossing.degrees
     statistic = 2.0 * crossing.totals * crossing.probabilities(0.0).information()
     threshold = 2.0 * degrees * factor + 0.001
     if ranged.any():

@@ -17,6 +17,14 @@ from spnc.data.table import Table
 _CACHE: WeakKeyDictionary[Table | PairCounts, dict[float, Floats]] = WeakKeyDictionary()
 
 
+# In n rows, independent columns with d degrees of freedom share d / 2n nats on average, so that
+# columns with many states or ranges seem to say more than they do (Miller 1955).
+UNBIASED = 0.5
+# A distribution of one column given another, estimated from these rows, loses as much once more on
+# other rows (Akaike 1974).
+ON_OTHER_ROWS = 1.0
+
+
 def shared_information(
     columns: Sequence[Column], table: Table, alpha: float, pairs: PairCounts | None = None
 ) -> Floats:
@@ -30,8 +38,21 @@ def shared_information(
         # One thread: sums of fractional weights would otherwise depend on the number of threads.
         with threadpool_limits(limits=1):
             found = pairs if pairs is not None else pair_counts(*binned(columns, table))
-            known[alpha] = mutual_information(found, alpha)
+            known[alpha] = comparable_information(columns, found, alpha, UNBIASED)
     return known[alpha]
+
+
+def comparable_information(
+    columns: Sequence[Column], pairs: PairCounts, alpha: float, charge: float
+) -> Floats:
+    """Return the mutual information of every two columns, from counts of their states or ranges.
+
+    If some columns hold numbers, each pair is charged for its degrees of freedom, which differ
+    most between states and ranges. Tables of states alone are not charged: recipes for them keep
+    their models (docs/decisions/0070-ranges-of-numbers-are-soft.md).
+    """
+    mixed = not all(column.is_finite for column in columns)
+    return mutual_information(pairs, alpha, charge if mixed else 0.0)
 
 
 def perturbed(affinity: Floats, noise: float, rng: np.random.Generator) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from spnc.data.dataset import Dataset
-from spnc.learners.support.leaf_choice import SliceOptions
+from spnc.learners.support.leaf_choice import DEFAULT, LeafOptions, SliceOptions
 from spnc.search.auto.costs import Costs
 from spnc.search.auto.proposal import FinishedTry, Proposal, best_of, level
 from spnc.spec.recipe import Recipe
@@ -49,9 +49,14 @@ class Board:
         return not all(column.is_finite for column in self.dataset.columns)
 
     @property
+    def leaves(self) -> LeafOptions:
+        """The distributions of leaves: warps describe real columns of any shape."""
+        return LeafOptions(real="warped-gaussian") if self.has_numbers else DEFAULT
+
+    @property
     def slice_leaves(self) -> SliceOptions:
-        """The model of slices: Chow-Liu trees, which are better, where the columns allow them."""
-        return SliceOptions(model="factorised" if self.has_numbers else "chow-liu")
+        """The model of slices, Chow-Liu trees, and the distributions of leaves."""
+        return SliceOptions(model="chow-liu", real=self.leaves.real)
 
     @property
     def rows(self) -> int:

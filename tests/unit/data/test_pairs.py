@@ -43,6 +43,30 @@ def test_mutual_information_is_what_its_definition_says(seed: int, alpha: float)
             np.testing.assert_allclose(found[i, j], expected, atol=1e-12)
 
 
+@given(seed=st.integers(0, 10_000))
+def test_degrees_of_freedom_are_those_of_the_states_that_occur(seed: int) -> None:
+    table = random_table(seed)
+    pairs = pair_counts(COLUMNS, table)
+    charged = mutual_information(pairs, 0.1) - mutual_information(pairs, 0.1, 0.7)
+    for i in range(len(COLUMNS)):
+        for j in range(i):
+            counts = pairs.between(i, j)
+            own, other = ((counts.sum(axis=axis) > 0.0).sum() - 1 for axis in (0, 1))
+            np.testing.assert_allclose(charged[i, j], 0.7 * own * other / counts.sum())
+
+
+def test_independent_columns_share_nothing_on_average_however_many_states_they_have() -> None:
+    rng = np.random.default_rng(0)
+    columns = (Column("a"), Column("b", "categorical", 20), Column("c", "categorical", 8))
+    found = np.zeros((2, 3, 3))
+    for _ in range(200):
+        rows = np.stack([rng.integers(column.states, size=400) for column in columns], axis=1)
+        pairs = pair_counts(columns, Table(rows.astype(float)))
+        found += [mutual_information(pairs, 0.0, charge) / 200 for charge in (0.0, 0.5)]
+    assert found[0, 1, 2] > 0.15
+    np.testing.assert_allclose(found[1], 0.0, atol=0.03)
+
+
 def test_columns_that_are_never_seen_together_say_nothing_about_each_other() -> None:
     values = np.array([[0.0, np.nan], [np.nan, 1.0]])
     pairs = pair_counts(COLUMNS[:2], Table(values))

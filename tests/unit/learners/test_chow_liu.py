@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 import spnc
 from spnc import checks
@@ -29,6 +31,7 @@ from spnc.leaves.smoothing import Smoothing
 from spnc.passes import BEFORE_TRAINING, run
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS
+from spnc.testing.forests import drawing
 from spnc.training.m_step import m_step
 from tests.circuits import all_states, probability, random_columns, random_rows
 from tests.places import SHARED_DATA
@@ -179,6 +182,20 @@ def test_an_extra_spn_may_end_in_trees(seed: int, missing: float) -> None:
     assert sink.diagnostics == []
     total = sum(probability(graph, row) for row in all_states(tuple(columns)))
     assert total == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "learner", [ChowLiu(), ExtraSpn(min_instances=2500, leaves=CHOW_LIU)], ids=["whole", "slices"]
+)
+def test_threads_do_not_change_a_bit_even_where_weights_are_fractions(learner: Any) -> None:
+    rng = np.random.default_rng(5)
+    columns = [Column(f"x{i}") for i in range(60)]
+    table = Table(rng.integers(2, size=(4000, 60)).astype(float), rng.random(4000))
+    found = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(limits=threads):
+            found.append(drawing(learn(columns, table, learner)))
+    assert found[0] == found[1] == found[2]
 
 
 def test_slices_share_the_leaves_that_say_which_state_a_column_has() -> None:

@@ -39,10 +39,13 @@ from spnc.training.m_step import m_step
 from tests.mixed import mixed_dataset
 
 PRIOR = Smoothing.of(0.1)
+TREES = SliceOptions(model="chow-liu")
 LEARNERS = {
+    "chow-liu": ChowLiu(),
     "hclt": HiddenChowLiu(states=4),
     "rat-spn": RatSpn(splits=2, repetitions=2, sums=3, inputs=3),
     "extra-spn": ExtraSpn(min_instances=100),
+    "extra-spn, trees": ExtraSpn(min_instances=100, leaves=TREES),
     "extra-spn, kmeans": ExtraSpn(min_instances=100, rows="kmeans"),
     "decision-tree": DecisionTree(),
     "decision-tree, inputs too": DecisionTree(input_prior=3.0),
@@ -56,6 +59,7 @@ LEARNERS = {
         min_instances=100, leaves=SliceOptions(model="joint-gaussian", real="gaussian")
     ),
     "learn-spn": LearnSpn(min_instances=100),
+    "learn-spn, trees": LearnSpn(min_instances=100, leaves=TREES),
     "learn-spn, kmeans": LearnSpn(min_instances=100, rows="kmeans"),
 }
 
@@ -110,12 +114,9 @@ def test_constant_and_empty_columns_are_learned(name: str) -> None:
     assert np.isfinite(score.average)
 
 
-@pytest.mark.parametrize(
-    "learner", [ChowLiu(), ContinuousMixture(), LearnSpn(leaves=SliceOptions(model="chow-liu"))]
-)
-def test_learners_of_states_name_the_columns_that_they_cannot_take(learner: Any) -> None:
+def test_learners_of_states_name_the_columns_that_they_cannot_take() -> None:
     sink = Sink()
-    learner.verify(mixed_dataset(50), sink)
+    ContinuousMixture().verify(mixed_dataset(50), sink)
     (problem,) = sink.diagnostics
     assert problem.code == "E229"
     assert "6 columns hold numbers" in problem.message

@@ -7,9 +7,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spnc.data.binning import binned
 from spnc.data.columns import Column
+from spnc.data.pairs import mutual_information, pair_counts
 from spnc.data.table import Table
-from spnc.learners.support.trees import maximum_spanning_tree, shared_information
+from spnc.learners.support.trees import (
+    UNBIASED,
+    comparable_information,
+    maximum_spanning_tree,
+    shared_information,
+)
 
 
 @given(seed=st.integers(0, 10_000), root=st.integers(0, 7))
@@ -28,6 +35,39 @@ def test_the_tree_is_the_heaviest_one_and_parents_come_before_children(
         assert parent in reached
         reached.add(child)
     assert len(reached) == 8
+
+
+def test_only_tables_with_numbers_are_charged_for_degrees_of_freedom() -> None:
+    """Trees over columns of states are those of plain mutual information."""
+    rng = np.random.default_rng(1)
+    states = (Column("a"), Column("b", "categorical", 5))
+    rows = np.stack([*(rng.integers(c.states, size=100) for c in states), rng.normal(size=100)], 1)
+    numbers = (*states, Column("x", "real", 0))
+    plain = mutual_information(pair_counts(states, Table(rows[:, :2].copy())), 0.1)
+    np.testing.assert_array_equal(shared_information(states, Table(rows[:, :2].copy()), 0.1), plain)
+    mixed = shared_information(numbers, Table(rows), 0.1)
+    np.testing.assert_allclose(mixed[0, 1], plain[0, 1] - UNBIASED * 4.0 / 100.0)
+
+
+def test_the_range_of_a_number_that_says_nothing_is_no_better_than_a_weak_truth() -> None:
+    """Of 120 rows, eight ranges and five states share more by chance than two bits that agree."""
+    columns = (
+        *(Column("a"), Column("b")),
+        *(Column("label", "categorical", 5), Column("x", "real", 0)),
+    )
+    found = np.zeros(2)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        first = rng.integers(2, size=120)
+        second = np.where(rng.random(120) < 0.8, first, 1 - first)
+        rows = np.stack([first, second, rng.integers(5, size=120), rng.normal(size=120)], axis=1)
+        for charge in (0, 1):
+            own = comparable_information(
+                columns, pair_counts(*binned(columns, Table(rows))), 0.1, charge
+            )
+            found[charge] += own[0, 1] > own[2, 3]
+    assert found[1] == 20
+    assert found[0] < 20
 
 
 def test_a_table_is_counted_once_for_all_who_ask() -> None:

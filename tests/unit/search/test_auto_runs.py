@@ -252,6 +252,16 @@ def test_where_a_tree_is_too_large_independent_columns_come_first(tmp_path: Path
     assert made_again(tmp_path / "run") == (tmp_path / "run" / "model.spnc").read_bytes()
 
 
+def test_a_table_with_numbers_begins_with_a_tree_as_well(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    lengths = rng.normal(size=(300, 1)) + 0.2 * rng.normal(size=(300, 3))
+    np.savetxt(tmp_path / "lengths.csv", lengths, "%.3f", ",")
+    found = choose(tmp_path / "run", 6.0, 0.05, table=str(tmp_path / "lengths.csv"))
+    assert found.tries[0].values["change"] == "a tree"
+    assert found.tries[0].iterations > 0
+    assert made_again(tmp_path / "run") == (tmp_path / "run" / "model.spnc").read_bytes()
+
+
 def test_the_tree_comes_later_if_there_is_time_for_it(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     first = rng.integers(0, 60, 400)
