@@ -47,12 +47,11 @@ def comparable_information(
 ) -> Floats:
     """Return the mutual information of every two columns, from counts of their states or ranges.
 
-    If some columns hold numbers, each pair is charged for its degrees of freedom, which differ
-    most between states and ranges. Tables of states alone are not charged: recipes for them keep
-    their models (docs/decisions/0070-ranges-of-numbers-are-soft.md).
+    Each pair is charged for its degrees of freedom. Where all columns have equally many states, as
+    in tables of bits, the charge would be the same for all pairs, and is left out.
     """
-    mixed = not all(column.is_finite for column in columns)
-    return mutual_information(pairs, alpha, charge if mixed else 0.0)
+    alike = all(column.is_finite for column in columns) and len({c.states for c in columns}) == 1
+    return mutual_information(pairs, alpha, 0.0 if alike else charge)
 
 
 def perturbed(affinity: Floats, noise: float, rng: np.random.Generator) -> Floats:
