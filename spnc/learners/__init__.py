@@ -10,6 +10,7 @@ import numpy as np
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Progress, silent
 from spnc.common.savepoints import NOTHING_KEPT, Savepoints
+from spnc.data.binning import binned
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
 from spnc.data.pairs import PairCounts, pair_counts
@@ -53,10 +54,10 @@ class LearningTask:
         return float(self.table.weights[self.table.stored(variable) == state].sum())
 
     def pairs(self) -> PairCounts:
-        """Return the counts of every two columns, all with states, in all training rows."""
+        """Return the counts of every two columns in all training rows; numbers by ranges."""
         if self.sums is not None and self.sums.pairs is not None:
             return self.sums.pairs
-        return pair_counts(self.columns, self.table)
+        return pair_counts(*binned(self.columns, self.table))
 
 
 class Learner(Protocol):

@@ -206,7 +206,7 @@ class MixtureFit:
         if self._valid is None:
             return -np.inf
         logits, log_weights = mixture.logits(), np.log(mixture.weights()).astype(np.float32)
-        return self._objective.average(logits, log_weights, self._valid.codes, self._valid.weights)
+        return self._objective.average(logits, log_weights, self._valid.cells, self._valid.weights)
 
     def _save(self, phase: _Phase) -> None:
         """Keep all that the next step depends on."""
