@@ -1,9 +1,10 @@
 """The single tree that all trees of a mixture start near, and that missing states are drawn from.
 
 It joins the columns of states that have the most affinity. A column of numbers hangs below the
-column of states with the most affinity to it, if that explains more than the parameters cost that
-it takes for every state: rows · information > half of ln(rows) for each, as for the choice of
-leaves.
+column of states that explains the most of it, if that is more than the parameters cost that the
+column takes for every state: rows · information, less what chance gives (half a nat for each degree
+of freedom of a table of ranges and states), has to be more than half of ln(rows) for each parameter,
+as for the choice of leaves.
 """
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ class PlainTrees:
     @cached_property
     def ranges(self) -> Binning | None:
         """The ranges of the columns of numbers; None if there are none."""
-        return Binning.of(self.task.columns, self.task.table) if self.numbers_at else None
+        if not self.numbers_at:
+            return None
+        if self.task.sums is not None and self.task.sums.ranges is not None:
+            return self.task.sums.ranges
+        return Binning.of(self.task.columns, self.task.table)
 
     @cached_property
     def _fits(self) -> dict[int, ColumnFit]:
@@ -112,7 +117,9 @@ class PlainTrees:
         fit, rows = self._fits[variable], self.task.total
         kind = decoded_kind(fit.kind)
         outputs = coordinate_count(kind, fit.start[0], fit.columns) + len(fit.points)
-        cost = 0.5 * np.log(max(rows, 1.0)) * outputs
+        assert self.ranges is not None
+        chance = 0.5 * (self.ranges.columns[variable].states - 1)
+        cost = 0.5 * np.log(max(rows, 1.0)) * outputs + chance
         gains = [
             rows * information[i] - cost * (self.task.columns[i].states - 1)
             for i in self.states_at

@@ -39,6 +39,7 @@ from tests.mixed import mixed_dataset
 
 PRIOR = Smoothing.of(0.1)
 LEARNERS = {
+    "continuous-mixture": ContinuousMixture(points=8, latent=2, width=4, steps=12, settling=6),
     "hclt": HiddenChowLiu(states=4),
     "rat-spn": RatSpn(splits=2, repetitions=2, sums=3, inputs=3),
     "extra-spn": ExtraSpn(min_instances=100),
@@ -102,7 +103,7 @@ def test_constant_and_empty_columns_are_learned(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "learner", [ChowLiu(), ContinuousMixture(), LearnSpn(leaves=SliceOptions(model="chow-liu"))]
+    "learner", [ChowLiu(), LearnSpn(leaves=SliceOptions(model="chow-liu"))]
 )
 def test_learners_of_states_name_the_columns_that_they_cannot_take(learner: Any) -> None:
     sink = Sink()
