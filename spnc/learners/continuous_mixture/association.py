@@ -43,19 +43,15 @@ def association(
     numbers, their ranges.
     """
     outputs = mixture.logits()
-    rows_under = log_likelihoods(
-        tree, outputs, np.log(mixture.weights()).astype(np.float32)
-    )
-    ranges = known if isinstance(known, Binning) else None
+    rows_under = log_likelihoods(tree, outputs, np.log(mixture.weights()).astype(np.float32))
     # By point, and by state of every column.
     expected = marginals(tree, tree.tables(outputs[: tree.logits]), outputs.shape[1])
-    if ranges is not None:
-        expected = _with_numbers(tree, outputs, expected, ranges)
-        offsets = np.cumsum([0, *(column.states for column in ranges.columns)])
+    if isinstance(known, Binning):
+        expected = _with_numbers(tree, outputs, expected, known)
+        offsets = np.cumsum([0, *(column.states for column in known.columns)])
+        counts: Floats = np.zeros((offsets[-1], offsets[-1]))
     else:
-        assert isinstance(known, PairCounts)
-        offsets = known.offsets
-    counts = np.zeros((offsets[-1], offsets[-1])) if ranges is not None else known.counts
+        offsets, counts = known.offsets, known.counts
     seen = np.zeros((offsets[-1], len(expected)))
     share = np.zeros(len(expected))
     for begin in range(0, len(rows.cells), ROWS_AT_ONCE):
@@ -65,10 +61,10 @@ def association(
         points = np.exp(points - points.max(axis=1, keepdims=True))
         points *= (weights / points.sum(axis=1))[:, None]
         present = np.zeros((len(cells), offsets[-1]))
-        if ranges is None:
+        if isinstance(known, PairCounts):
             np.put_along_axis(present, cells + offsets[:-1], 1.0, axis=1)
         else:
-            _put_ranges(present, cells, ranges, offsets, (points / weights[:, None]) @ expected)
+            _put_ranges(present, cells, known, offsets, (points / weights[:, None]) @ expected)
             counts += present.T @ (present * weights[:, None])
         seen += present.T @ points
         share += points.sum(axis=0)

@@ -17,9 +17,7 @@ from spnc.leaves.finite import as_finite
 from spnc.leaves.indicator import Indicator
 
 
-def add_circuit(
-    task: LearningTask, tree: LogLinearTree, outputs: Floats32, weights: Floats
-) -> int:
+def add_circuit(task: LearningTask, tree: LogLinearTree, outputs: Floats32, weights: Floats) -> int:
     """Add a sum over all points, each with a tree. Return the sum.
 
     `outputs[output, point]` are those of the decoder.

@@ -6,12 +6,16 @@ coordinate for it, and its derivative follows from the statistics that EM sums.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from spnc.common.arrays import Floats
 from spnc.leaves import Distribution
+from spnc.leaves.fixed import FixedLeaf
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.negative_binomial import LEAST_SIZE, MOST_SIZE, NegativeBinomial
+from spnc.leaves.numeric import NumericLeaf
 from spnc.leaves.student_t import LEAST_DF, MOST_DF, StudentT
 
 LEAST_MEAN = 1e-12  # of counts
@@ -90,3 +94,12 @@ _WITH_SHAPE: dict[type[Distribution], type[Distribution]] = {
 def decoded_kind(kind: type[Distribution]) -> type[Distribution]:
     """Return a leaf with coordinates for all that can be decoded of it."""
     return _WITH_SHAPE.get(kind, kind)
+
+
+def has_coordinates(kind: type[Distribution]) -> bool:
+    """Whether all that is learned about a leaf can be decoded."""
+    own: Any = decoded_kind(kind)
+    if issubclass(own, FixedLeaf):
+        return True  # nothing is learned
+    base: Any = NumericLeaf.coordinates
+    return issubclass(own, NumericLeaf) and own.coordinates.__func__ is not base.__func__

@@ -16,6 +16,7 @@ training rows; `max_iterations: 0` leaves them as they are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import ClassVar, Literal
@@ -31,7 +32,7 @@ from spnc.common.savepoints import (
     set_generator_state,
 )
 from spnc.data.binning import Binning
-from spnc.data.dataset import Dataset
+from spnc.data.columns import ColumnKind
 from spnc.data.pairs import PairCounts, mutual_information, pair_counts
 from spnc.diagnostics import Sink
 from spnc.learners import LearningTask
@@ -39,6 +40,7 @@ from spnc.learners.continuous_mixture.association import association
 from spnc.learners.continuous_mixture.batches import CodedRows
 from spnc.learners.continuous_mixture.circuit import add_circuit
 from spnc.learners.continuous_mixture.dealt_batches import DealtRows
+from spnc.learners.continuous_mixture.decoded_leaves import has_coordinates
 from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
 from spnc.learners.continuous_mixture.mixture_fit import (
     PHASES,
@@ -51,7 +53,7 @@ from spnc.learners.continuous_mixture.plain_trees import PlainTrees
 from spnc.learners.support.clustering import thread_pools
 from spnc.learners.support.leaf_choice import LeafOptions
 from spnc.learners.support.trees import perturbed
-from spnc.registry import LEARNERS, Options, option
+from spnc.registry import LEARNERS, LEAVES, Conflict, Options, option
 from spnc.registry.reads import Source
 
 FIRST_FIT_DIVISOR = 4  # the first fit, for `given-latent`, takes this fraction of the steps
@@ -89,10 +91,18 @@ class ContinuousMixture(Options):
 
     leaves: LeafOptions = option(LeafOptions(), "the distributions of leaves over numbers")
 
-    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """Report leaves that no network can give the parameters of."""
-        if dataset is not None:
-            pass
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report leaves whose parameters no network can give."""
+        kinds: tuple[ColumnKind, ...] = ("real", "count", "date")
+        for kind in kinds:
+            name = getattr(self.leaves, kind)
+            if name in LEAVES and not has_coordinates(LEAVES[name]):
+                yield Conflict(
+                    "leaves",
+                    f"`{name}` has no gradients, by which a network could learn its parameters",
+                    f"name another leaf for {kind} columns, or give it the methods `coordinates`, "
+                    "`from_coordinates` and `gradient`",
+                )
 
     def learn(self, task: LearningTask) -> int | None:
         """Add a circuit over all columns. Return its root, or None after reporting a problem."""

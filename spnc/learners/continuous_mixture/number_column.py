@@ -59,7 +59,8 @@ class ColumnRows(NamedTuple):
 
     def take(self, part: slice) -> ColumnRows:
         """Return some of the rows."""
-        return ColumnRows(*(each[part] for each in self))
+        values, groups, masses, is_possible = self
+        return ColumnRows(values[part], groups[part], masses[part], is_possible[part])
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,18 +300,14 @@ class NumberColumn:
             parts.append(own.reshape(self.groups, points, -1).transpose(0, 2, 1))
         return _joined(parts, points)
 
-    def _sums(
-        self, leaves: DecodedColumn, rows: ColumnRows, shares: NDArray[np.float32]
-    ) -> Floats:
+    def _sums(self, leaves: DecodedColumn, rows: ColumnRows, shares: NDArray[np.float32]) -> Floats:
         points = shares.shape[1]
         tables = leaves.table.reshape(self.groups, points, -1)
         known, found = self._known_of(points), []
         for group in range(self.groups):
             own = np.flatnonzero(rows.is_possible & (rows.groups == group))
             flows = shares[own].T.astype(np.float64)
-            found.append(
-                self.kind.statistics(rows.values[None, own], flows, tables[group], known)
-            )
+            found.append(self.kind.statistics(rows.values[None, own], flows, tables[group], known))
         return np.concatenate(found)
 
     def _within_bounds(self, gradient: Floats, leaves: DecodedColumn, known: LeafColumns) -> Floats:

@@ -115,9 +115,7 @@ class NumberLeaves:
         """Return for each column the models at each point and, within it, for each group."""
         return {own.variable: own.models(part) for own, part in self.parts(outputs)}
 
-    def add_log_likelihoods(
-        self, found: Floats32, leaves: DecodedLeaves, rows: NumberRows
-    ) -> None:
+    def add_log_likelihoods(self, found: Floats32, leaves: DecodedLeaves, rows: NumberRows) -> None:
         """Add the log-likelihoods of rows under all points to `found[row, latent point]`.
 
         What `constant` returns is left out.

@@ -1,10 +1,10 @@
 """The single tree that all trees of a mixture start near, and that missing states are drawn from.
 
 It joins the columns of states that have the most affinity. A column of numbers hangs below the
-column of states that explains the most of it, if that is more than the parameters cost that the
-column takes for every state: rows · information, less what chance gives (half a nat for each degree
-of freedom of a table of ranges and states), has to be more than half of ln(rows) for each parameter,
-as for the choice of leaves.
+column of states that explains the most of it, if that is worth the parameters that it takes for
+every state: rows · information, less what chance gives (half a nat for each degree of freedom of a
+table of ranges and states), has to be more than half of ln(rows) for each parameter, as for the
+choice of leaves.
 """
 
 from __future__ import annotations
@@ -98,9 +98,7 @@ class PlainTrees:
         below += [(states_at[parent], i) for i, parent in parents.items() if parent >= 0]
         whole = LogLinearTree.of(self.ranges.columns, below)
         every = self._tables(whole)
-        return PlainTree(
-            tree, [every[i] for i in states_at], Imputation(whole, every, self.ranges)
-        )
+        return PlainTree(tree, [every[i] for i in states_at], Imputation(whole, every, self.ranges))
 
     def _tables(self, tree: LogLinearTree) -> list[Floats]:
         tables = []
@@ -121,8 +119,7 @@ class PlainTrees:
         chance = 0.5 * (self.ranges.columns[variable].states - 1)
         cost = 0.5 * np.log(max(rows, 1.0)) * outputs + chance
         gains = [
-            rows * information[i] - cost * (self.task.columns[i].states - 1)
-            for i in self.states_at
+            rows * information[i] - cost * (self.task.columns[i].states - 1) for i in self.states_at
         ]
         best = int(np.argmax(gains)) if gains else -1
         return best if best >= 0 and gains[best] > 0.0 else -1
@@ -139,9 +136,7 @@ class PlainTrees:
         at_points = values[:, None] == fit.points
         elsewhere = np.where(at_points.any(axis=1), np.nan, values)
         everything = np.ones((1, len(values)), dtype=np.bool_)
-        start = fit_table(
-            kind, fit.start, known, elsewhere[None], everything * weights, alpha
-        )[0]
+        start = fit_table(kind, fit.start, known, elsewhere[None], everything * weights, alpha)[0]
         plain = []
         for group in range(groups):
             own = weights * (states == group)
@@ -162,5 +157,3 @@ class PlainTrees:
             (task.total, task.smoothing.leaves),
             np.array(plain, dtype=np.float64),
         )
-
-

@@ -102,9 +102,7 @@ def test_constant_and_empty_columns_are_learned(name: str) -> None:
     assert np.isfinite(score.average)
 
 
-@pytest.mark.parametrize(
-    "learner", [ChowLiu(), LearnSpn(leaves=SliceOptions(model="chow-liu"))]
-)
+@pytest.mark.parametrize("learner", [ChowLiu(), LearnSpn(leaves=SliceOptions(model="chow-liu"))])
 def test_learners_of_states_name_the_columns_that_they_cannot_take(learner: Any) -> None:
     sink = Sink()
     learner.verify(mixed_dataset(50), sink)

@@ -235,9 +235,7 @@ def fitted(
 
 
 @pytest.mark.parametrize(("kind", "name"), KINDS)
-def test_the_circuit_is_the_mixture(
-    monkeypatch: pytest.MonkeyPatch, kind: str, name: str
-) -> None:
+def test_the_circuit_is_the_mixture(monkeypatch: pytest.MonkeyPatch, kind: str, name: str) -> None:
     """Where a value has a point mass the circuit adds the leaf's density, and is no less."""
     columns, table = the_rows(kind, 200, 4)
     values = table.values.copy()
