@@ -110,22 +110,6 @@ class WarpedGaussian(NormalLeaf):
         return found
 
     @classmethod
-    def from_coordinates(cls, coordinates: Floats, table: Floats, columns: LeafColumns) -> Floats:
-        """Return the means and standard deviations, these not below the resolution's bound.
-
-        The bound is computed only for leaves that are narrower than it is anywhere.
-        """
-        del table
-        found = np.stack([coordinates[:, 0], np.exp(coordinates[:, 1])], axis=1)
-        steepest = np.array([warp.pieces.slopes.max() for warp in columns.warps])[columns.warp]
-        most = NORMAL_HEIGHT * resolution_of(columns) * steepest
-        narrow = np.flatnonzero(found[:, 1] < most)
-        if len(narrow):
-            least = cls.narrowest(found[narrow, 0], columns.take(narrow))
-            found[narrow, 1] = np.maximum(found[narrow, 1], least)
-        return found
-
-    @classmethod
     def best(cls, averages: Floats, table: Floats, columns: LeafColumns) -> Floats:
         """Return mean and standard deviation of the places, not below the resolution's bound.
 

@@ -208,7 +208,8 @@ class _Fits:
             task.progress("steps", next(taken), self.steps)
 
         about = {"number": number, "began": generator_state(task.rng)}
-        information = ASSOCIATION_NATS if number and self.first else 1.0
+        # In the first fit numbers have no parents: the points explain what they can.
+        information = 1.0 if not self.first else ASSOCIATION_NATS if number else 0.0
         plain = self.trees.tree(affinity, information)
         fit = MixtureFit(
             settings,

@@ -37,6 +37,9 @@ from spnc.leaves.numeric import NumericLeaf, as_numeric
 
 FARTHEST = 50.0  # bound on coordinates: its exponential is finite, and so is the square of that
 MOVED = 1e-6  # relative change from which on a coordinate counts as moved to a bound
+# The bound on the width of a leaf on a warp differs from mean to mean, and takes long to compute. It
+# is looked up at this many places, up to this far from the median in standard deviations.
+PLACES, REACH = 8192, 8.0
 MISSING = -1  # in place of the number of a point mass
 
 
@@ -204,7 +207,23 @@ class NumberColumn:
         if not self.coordinates:
             return start
         bounded = np.clip(coordinates, -FARTHEST, FARTHEST)
+        if as_numeric(self.kind).needs_warp:
+            mean = bounded[:, 0]
+            return np.stack([mean, np.maximum(np.exp(bounded[:, 1]), self._least(mean))], axis=1)
         return as_numeric(self.kind).from_coordinates(bounded, start, self._known_of(leaves))
+
+    def _least(self, mean: Floats) -> Floats:
+        """Return the least standard deviation on the column's warp, or a little more."""
+        place = (np.clip(mean, -REACH, REACH) + REACH) * ((PLACES - 2) / (2.0 * REACH))
+        return self._bounds[place.astype(np.int64)]
+
+    @cached_property
+    def _bounds(self) -> Floats:
+        """The least standard deviations between each of many places and the next."""
+        places = np.linspace(-REACH, REACH, PLACES)
+        kind: Any = self.kind
+        least: Floats = kind.narrowest(places, self._known_of(PLACES))
+        return np.maximum(least[:-1], least[1:])
 
     def _known_of(self, leaves: int) -> LeafColumns:
         return self.known.take(np.zeros(leaves, dtype=np.intp))
@@ -230,7 +249,13 @@ class NumberColumn:
     def models(self, outputs: NDArray[Any]) -> list[LeafModel]:
         """Return the model of each point and, within it, each group."""
         found, points = self.decoded(outputs), outputs.shape[1]
-        tables = found.table.reshape(self.groups, points, -1)
+        table = found.table
+        if self.coordinates:  # not narrower than the exact bound
+            kind, known = as_numeric(self.kind), self._known_of(len(table))
+            coordinates = kind.coordinates(table, known)
+            assert coordinates is not None
+            table = kind.from_coordinates(coordinates, table, known)
+        tables = table.reshape(self.groups, points, -1)
         shares = np.roll(found.shares, -1, axis=1)  # the leaf comes last
         masses = [point_at(self.column, value) for value in self.points.tolist()]
         models = []

@@ -80,7 +80,8 @@ class PlainTrees:
     def tree(self, affinity: Floats, information: float) -> PlainTree:
         """Return the tree of most affinity, rooted at the column with the most in total.
 
-        `information` is how many nats of mutual information a unit of affinity stands for.
+        `information` is how many nats of mutual information a unit of affinity stands for; with 0,
+        no column of numbers has a parent.
         """
         task, states_at = self.task, list(self.states_at)
         own = affinity[np.ix_(states_at, states_at)] if self.numbers_at else affinity
