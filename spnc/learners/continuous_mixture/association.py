@@ -18,8 +18,10 @@ expected of it, which leaves no residual.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spnc.common.arrays import Floats, Ints
 from spnc.data.binning import Binning
@@ -49,7 +51,7 @@ def association(
     if isinstance(known, Binning):
         expected = _with_numbers(tree, outputs, expected, known)
         offsets = np.cumsum([0, *(column.states for column in known.columns)])
-        counts: Floats = np.zeros((offsets[-1], offsets[-1]))
+        counts: NDArray[np.floating[Any]] = np.zeros((offsets[-1], offsets[-1]))
     else:
         offsets, counts = known.offsets, known.counts
     seen = np.zeros((offsets[-1], len(expected)))

@@ -37,8 +37,8 @@ from spnc.leaves.numeric import NumericLeaf, as_numeric
 
 FARTHEST = 50.0  # bound on coordinates: its exponential is finite, and so is the square of that
 MOVED = 1e-6  # relative change from which on a coordinate counts as moved to a bound
-# The bound on the width of a leaf on a warp differs from mean to mean, and takes long to compute. It
-# is looked up at this many places, up to this far from the median in standard deviations.
+# The bound on the width of a leaf on a warp differs from mean to mean and takes long to compute. It
+# is looked up at this many places, which reach this far from the median in standard deviations.
 PLACES, REACH = 8192, 8.0
 MISSING = -1  # in place of the number of a point mass
 

@@ -39,9 +39,51 @@ PLAIN_TREE_PSEUDO_ROWS = 0.5
 class PlainTree:
     """A tree for a mixture, and a model that is this tree alone."""
 
-    tree: LogLinearTree
-    tables: list[Floats]  # of each column of states, `[state of the parent, state]`
-    imputation: Imputation
+    trees: PlainTrees
+    edges: list[tuple[int, int]]  # between columns of states, numbered by themselves
+    parents: dict[int, int]  # of each column of numbers, among the columns of states; -1 for none
+
+    @cached_property
+    def tree(self) -> LogLinearTree:
+        """The tree, whose columns of numbers have the leaves of the model."""
+        trees = self.trees
+        columns = [trees.task.columns[i] for i in trees.states_at]
+        if not self.parents:
+            return LogLinearTree.of(columns, self.edges)
+        numbers = tuple(trees.number(i, parent) for i, parent in self.parents.items())
+        return LogLinearTree.of(columns, self.edges, NumberLeaves(numbers, trees.states_at))
+
+    @property
+    def tables(self) -> list[Floats]:
+        """The probabilities of each column of states, `[state of the parent, state]`."""
+        return [self._every[i] for i in self.trees.states_at]
+
+    @cached_property
+    def imputation(self) -> Imputation:
+        """Draws of missing states from the model."""
+        return Imputation(self._whole, self._every, self.trees.ranges)
+
+    @cached_property
+    def _whole(self) -> LogLinearTree:
+        """The tree of all columns, numbers by their ranges."""
+        states_at, ranges = self.trees.states_at, self.trees.ranges
+        if ranges is None:
+            return self.tree
+        edges = [(states_at[a], states_at[b]) for a, b in self.edges]
+        edges += [(states_at[parent], i) for i, parent in self.parents.items() if parent >= 0]
+        return LogLinearTree.of(ranges.columns, edges)
+
+    @cached_property
+    def _every(self) -> list[Floats]:
+        """The probabilities of each column, numbers by their ranges."""
+        trees, found = self.trees, []
+        for column, parent in enumerate(self._whole.parents.tolist()):
+            counts = trees.pairs.between(column, column).diagonal()[None, :]
+            if parent >= 0:
+                counts = trees.pairs.between(parent, column)
+            pseudo_rows = trees.task.smoothing.leaves + PLAIN_TREE_PSEUDO_ROWS
+            found.append(smoothed(counts, pseudo_rows, counts))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,33 +125,11 @@ class PlainTrees:
         `information` is how many nats of mutual information a unit of affinity stands for; with 0,
         no column of numbers has a parent.
         """
-        task, states_at = self.task, list(self.states_at)
+        states_at = list(self.states_at)
         own = affinity[np.ix_(states_at, states_at)] if self.numbers_at else affinity
         edges = maximum_spanning_tree(own, int(np.argmax(own.sum(axis=1)))) if states_at else []
-        columns = [task.columns[i] for i in states_at]
-        if not self.numbers_at:
-            tree = LogLinearTree.of(columns, edges)
-            tables = self._tables(tree)
-            return PlainTree(tree, tables, Imputation(tree, tables))
         parents = {i: self._parent(i, information * affinity[i]) for i in self.numbers_at}
-        numbers = [self._number(i, parents[i]) for i in self.numbers_at]
-        tree = LogLinearTree.of(columns, edges, NumberLeaves(tuple(numbers), self.states_at))
-        assert self.ranges is not None
-        below = [(states_at[a], states_at[b]) for a, b in edges]
-        below += [(states_at[parent], i) for i, parent in parents.items() if parent >= 0]
-        whole = LogLinearTree.of(self.ranges.columns, below)
-        every = self._tables(whole)
-        return PlainTree(tree, [every[i] for i in states_at], Imputation(whole, every, self.ranges))
-
-    def _tables(self, tree: LogLinearTree) -> list[Floats]:
-        tables = []
-        for column, parent in enumerate(tree.parents.tolist()):
-            counts = self.pairs.between(column, column).diagonal()[None, :]
-            if parent >= 0:
-                counts = self.pairs.between(parent, column)
-            pseudo_rows = self.task.smoothing.leaves + PLAIN_TREE_PSEUDO_ROWS
-            tables.append(smoothed(counts, pseudo_rows, counts))
-        return tables
+        return PlainTree(self, edges, parents)
 
     def _parent(self, variable: int, information: Floats) -> int:
         """Return the parent of a column of numbers, among the columns of states; -1 for none."""
@@ -125,7 +145,7 @@ class PlainTrees:
         best = int(np.argmax(gains)) if gains else -1
         return best if best >= 0 and gains[best] > 0.0 else -1
 
-    def _number(self, variable: int, parent: int) -> NumberColumn:
+    def number(self, variable: int, parent: int) -> NumberColumn:
         """Return a column of numbers, with leaves that are fitted to the rows of each group."""
         task, fit = self.task, self._fits[variable]
         column, table = task.columns[variable], task.table

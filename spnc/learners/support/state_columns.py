@@ -20,6 +20,7 @@ def report_numbers(what: str, dataset: Dataset | None, span: Span | None, sink: 
             f"hold{'s' if len(names) == 1 else ''} numbers",
             span,
             notes=[listed(names, _NAMED)],
-            help="use `hclt`, `continuous-mixture`, `learn-spn`, `extra-spn` or `rat-spn`; or declare "
-            "a column with few different values `categorical`, in `columns` of the section `data`",
+            help="use `hclt`, `continuous-mixture`, `learn-spn`, `extra-spn` or `rat-spn`; or "
+            "declare a column with few different values `categorical`, in `columns` of the section "
+            "`data`",
         )

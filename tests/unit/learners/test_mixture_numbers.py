@@ -28,6 +28,8 @@ from spnc.learners.continuous_mixture.mixture_fit import MixtureFit, TreeMixture
 from spnc.learners.continuous_mixture.objective import Objective, log_likelihoods
 from spnc.learners.continuous_mixture.plain_trees import PlainTree, PlainTrees
 from spnc.learners.support.leaf_choice import LeafOptions
+from spnc.leaves.gamma import Gamma
+from spnc.leaves.numeric import NumericLeaf
 from spnc.leaves.warp_fit import fitted_warp
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS
@@ -333,6 +335,14 @@ def test_numbers_alone_and_one_number_alone(monkeypatch: pytest.MonkeyPatch) -> 
         score = BACKENDS["numpy"]().open(program).score(parameters, own)
         assert score.impossible == 0
         assert np.isfinite(score.average)
+
+
+def test_leaves_without_gradients_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(SMALL.conflicts()) == []
+    assert list(replace(SMALL, leaves=LeafOptions(real="uniform")).conflicts()) == []
+    monkeypatch.setattr(Gamma, "coordinates", NumericLeaf.coordinates)
+    (problem,) = replace(SMALL, leaves=LeafOptions(real="gamma")).conflicts()
+    assert "`gamma` has no gradients" in problem.message
 
 
 def test_the_number_of_threads_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
