@@ -295,6 +295,9 @@ def measured_step(
     adam = Adam(decoder.arrays, [0.0] * len(decoder.arrays))
     least = np.inf
     with threadpool_limits(limits=1), quiet():
+        # What is imported or computed once is no part of a step.
+        _uniform(1, settings.latent)
+        numbers.decoded(numbers.plain[:, None])
         for _ in range(MEASURED_STEPS):
             began = clock()
             points = _uniform(settings.points, settings.latent)

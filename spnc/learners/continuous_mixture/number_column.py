@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -215,15 +215,7 @@ class NumberColumn:
     def _least(self, mean: Floats) -> Floats:
         """Return the least standard deviation on the column's warp, or a little more."""
         place = (np.clip(mean, -REACH, REACH) + REACH) * ((PLACES - 2) / (2.0 * REACH))
-        return self._bounds[place.astype(np.int64)]
-
-    @cached_property
-    def _bounds(self) -> Floats:
-        """The least standard deviations between each of many places and the next."""
-        places = np.linspace(-REACH, REACH, PLACES)
-        kind: Any = self.kind
-        least: Floats = kind.narrowest(places, self._known_of(PLACES))
-        return np.maximum(least[:-1], least[1:])
+        return _bounds(self.kind, self.column)[place.astype(np.int64)]
 
     def _known_of(self, leaves: int) -> LeafColumns:
         return self.known.take(np.zeros(leaves, dtype=np.intp))
@@ -349,6 +341,14 @@ class NumberColumn:
 def _joined(parts: list[Floats], points: int) -> Floats:
     """Put parts of each group together, `[number, latent point]`."""
     return np.concatenate(parts, axis=1).reshape(-1, points) if parts else np.empty((0, points))
+
+
+@lru_cache(maxsize=256)  # of 64 KB each
+def _bounds(kind: Any, column: Column) -> Floats:
+    """Return the least standard deviations of leaves between each of many places and the next."""
+    places = np.linspace(-REACH, REACH, PLACES)
+    least: Floats = kind.narrowest(places, LeafColumns.of([column], np.zeros(PLACES, np.int64)))
+    return np.maximum(least[:-1], least[1:])
 
 
 def is_linear(kind: type[Distribution]) -> bool:
