@@ -34,8 +34,9 @@ class Sums:
 
     total: float  # their weight
     states: StateCounts  # the weight of the rows in each state of each column; None for numbers
-    # The numbers of a column are counted by ranges, which are those of the sample.
     pairs: PairCounts | None = None
+    # By which ranges the numbers of a column are counted in pairs: those of the sample.
+    ranges: Binning | None = None
 
 
 @dataclass(eq=False)
@@ -72,12 +73,13 @@ def _by_columns(columns: tuple[Column, ...], rows: PartedTable, progress: Progre
 
 
 def _by_pairs(columns: tuple[Column, ...], rows: PartedTable, progress: Progress) -> Sums:
-    pairs = rows.sum(CountPairs(Binning.of(columns, rows.sample)), add, progress)
+    ranges = Binning.of(columns, rows.sample)
+    pairs = rows.sum(CountPairs(ranges), add, progress)
     states = tuple(
         pairs.between(i, i).diagonal().copy() if column.is_finite else None
         for i, column in enumerate(columns)
     )
-    return Sums(rows.total, states, pairs)
+    return Sums(rows.total, states, pairs, ranges)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,8 @@ As a circuit:
 - if the column has no child, the products are just its leaves;
 - the root of the circuit is a sum over the states of the tree's root.
 
-In tables with numbers, whose ranges are counted, mutual information is corrected for its bias: on
-one of six tables that gained 0.33 nats per validation row, on the others nothing
-(docs/decisions/0070-ranges-of-numbers-are-soft.md).
+Where columns differ in their number of states, or of ranges of numbers, mutual information is
+corrected for its bias (docs/decisions/0070-ranges-of-numbers-are-soft.md).
 
 The mutual information of every two columns is multiplied by random numbers, so that the trees of a
 forest differ. The choice of the tree's root does not change what the circuit can express, only the

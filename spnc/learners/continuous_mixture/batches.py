@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from spnc.common.savepoints import Piece
 from spnc.data.table import Table
 from spnc.learners.continuous_mixture.decoder import Decoder
-from spnc.learners.continuous_mixture.log_linear_tree import Floats32
-from spnc.learners.continuous_mixture.objective import Gradient, Objective, StateCodes
+from spnc.learners.continuous_mixture.number_leaves import Floats32, RowCells
+from spnc.learners.continuous_mixture.objective import Gradient, Objective
 
 
 class Gradients(Protocol):
@@ -38,23 +38,24 @@ class Gradients(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
-    """Distinct complete rows as whole numbers, and how often each occurs."""
+    """Distinct rows, and how often each occurs."""
 
-    codes: StateCodes
+    cells: RowCells
     weights: NDArray[np.float64]
 
     @staticmethod
-    def of(table: Table) -> CodedRows:
-        """Return the distinct rows of a table without missing cells."""
+    def of(table: Table, numbers: bool = False) -> CodedRows:
+        """Return the distinct rows of a table; only its `numbers`, if any, may be missing."""
         distinct = table.distinct()
-        return CodedRows(distinct.values.astype(np.int32), distinct.weights)
+        kind = np.float64 if numbers else np.int32
+        return CodedRows(distinct.values.astype(kind), distinct.weights)
 
     def some(self, most: int, rng: np.random.Generator) -> CodedRows:
         """Return a random sample of at most `most` rows."""
-        if len(self.codes) <= most:
+        if len(self.cells) <= most:
             return self
-        chosen = np.sort(rng.choice(len(self.codes), most, replace=False))
-        return CodedRows(self.codes[chosen], self.weights[chosen])
+        chosen = np.sort(rng.choice(len(self.cells), most, replace=False))
+        return CodedRows(self.cells[chosen], self.weights[chosen])
 
 
 class Batches:
@@ -72,7 +73,7 @@ class Batches:
         self.order: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # rows of the present epoch
         self.taken = 0  # of these
 
-    def next(self) -> tuple[StateCodes, Floats32]:
+    def next(self) -> tuple[RowCells, Floats32]:
         """Return the rows of the next batch, and their weights."""
         if self.taken + self._size > len(self.order):
             positions = self._rng.permutation(self._count)
@@ -80,7 +81,7 @@ class Batches:
         part = self.order[self.taken : self.taken + self._size]
         self.taken += self._size
         chosen, times = np.unique(part, return_counts=True)
-        return self._rows.codes[chosen], (times / self._size).astype(np.float32)
+        return self._rows.cells[chosen], (times / self._size).astype(np.float32)
 
     def gradient(
         self, objective: Objective, decoder: Decoder, points: Floats32, log_weights: Floats32

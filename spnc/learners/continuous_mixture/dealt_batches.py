@@ -28,15 +28,16 @@ from spnc.common.savepoints import Piece
 from spnc.common.threads import ThreadTeam, even_bounds, thread_count
 from spnc.data.parted import PartedTable
 from spnc.data.piles import Hand, Pick, Piles, piles_of
-from spnc.data.table import PIECE_CELLS, Cells, Table, code_type
+from spnc.data.table import Cells, Table
 from spnc.learners.continuous_mixture.batches import rows_at
 from spnc.learners.continuous_mixture.decoder import Decoder
-from spnc.learners.continuous_mixture.imputation import imputed
-from spnc.learners.continuous_mixture.log_linear_tree import Floats32, LogLinearTree
+from spnc.learners.continuous_mixture.imputation import Imputation
+from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
+from spnc.learners.continuous_mixture.number_leaves import Floats32, RowCells
 from spnc.learners.continuous_mixture.objective import Gradient, Objective, quiet
 from spnc.learners.support.clustering import thread_pools
 
-BLOCK_CELLS = 1 << 26  # of a block at most: 64 MB of codes, half of what a partition may have
+BLOCK_CELLS = 1 << 26  # of a block at most: 64 MB, half of what one may have in codes
 RUN_ROWS = 1 << 20  # original rows that are put in order at once; bounds memory
 # A chunk has at least this many rows: decoding all points, which each chunk does again, takes as
 # long as 400 rows (1,024 points, 100 binary columns, a decoder of the default size).
@@ -44,25 +45,6 @@ CHUNK_ROWS = 512
 # And this many products of rows, points and statistics, which take about 25 ms on a core; a worker
 # of a cluster takes up to 10 ms to answer.
 CHUNK_PRODUCTS = 1 << 29
-
-
-@dataclass(frozen=True, eq=False)
-class Imputation:
-    """Fills in missing cells by draws from a tree with these tables."""
-
-    tree: LogLinearTree
-    tables: list[Floats]
-
-    def codes(self, table: Table, rows: NDArray[np.int64], rng: np.random.Generator) -> Cells:
-        """Return complete rows of a table as codes, `[row, column]`."""
-        kind = code_type(int(self.tree.states.max()))
-        found = np.empty((len(rows), table.width), kind)
-        step = max(1, PIECE_CELLS // table.width)
-        for begin in range(0, len(rows), step):
-            piece = table.take(rows[begin : begin + step])
-            complete = imputed(piece, self.tree, self.tables, rng)
-            found[begin : begin + step] = complete.values
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,17 +114,17 @@ class _BlockPick:
         ends = np.cumsum(table.weights)
         count = original_rows(table)
         with thread_pools().limit(limits=1), quiet():
-            cells = [self._codes(share, table, ends, count) for share in self.shares]
+            cells = [self._cells(share, table, ends, count) for share in self.shares]
         places = np.concatenate([share.places for share in self.shares])
         steps, within = np.divmod(places.astype(np.int64), self.bounds[-1])
         return self._hands(np.concatenate(cells), steps, within)
 
-    def _codes(self, share: _Share, table: Table, ends: Floats, count: int) -> Cells:
+    def _cells(self, share: _Share, table: Table, ends: Floats, count: int) -> Cells:
         labels = self.epoch, share.number
         order = random_stream(self.seed, "rows of a run", *labels).permutation(share.run.rows)
         chosen = order[share.first : share.first + len(share.places)] + share.run.start
         rng = random_stream(self.seed, "missing cells", *labels, share.first)
-        return self.imputation.codes(table, rows_at(chosen, ends, count), rng)
+        return self.imputation.cells(table, rows_at(chosen, ends, count), rng)
 
     def _hands(
         self, cells: Cells, steps: NDArray[np.int64], within: NDArray[np.int64]
@@ -182,19 +164,19 @@ class ChunkGradient:
         if self.objective is None:
             self.objective = Objective(self.tree, ThreadTeam(thread_count(threads)))
         size = len(pile) // given.steps
-        codes, times = merged(pile[given.step * size : (given.step + 1) * size])
+        cells, times = merged(pile[given.step * size : (given.step + 1) * size])
         weights = (times / given.batch).astype(np.float32)
         # Products of matrices round differently for another layout, which may not survive pickling.
         points = np.ascontiguousarray(given.points)
         with thread_pools().limit(limits=1), quiet():
-            return self.objective.gradient(given.decoder, points, given.log_weights, codes, weights)
+            return self.objective.gradient(given.decoder, points, given.log_weights, cells, weights)
 
 
-def merged(codes: Cells) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def merged(cells: Cells) -> tuple[RowCells, NDArray[np.int64]]:
     """Return the distinct rows, and how often each occurs."""
-    rows = np.ascontiguousarray(codes).view(f"V{codes.shape[1] * codes.itemsize}")[:, 0]
+    rows = np.ascontiguousarray(cells).view(f"V{cells.shape[1] * cells.itemsize}")[:, 0]
     _, first, times = np.unique(rows, return_index=True, return_counts=True)
-    return codes[first].astype(np.int32), times
+    return cells[first].astype(np.float64 if cells.dtype.kind == "f" else np.int32), times
 
 
 def added(one: Gradient, other: Gradient) -> Gradient:
@@ -219,9 +201,13 @@ class DealtBatches:
         self._rows, self._tree, self._seed = rows, tree, int(rng.integers(1 << 62))
         self._left = [run.rows for run in rows.runs]  # rows of each run, in this epoch
         self._size = min(size, sum(self._left))
-        least = max(CHUNK_ROWS, CHUNK_PRODUCTS // (points * tree.statistics_count))
+        statistics = tree.statistics_count + tree.numbers.statistics_count
+        least = max(CHUNK_ROWS, CHUNK_PRODUCTS // (points * statistics))
         self._bounds = even_bounds(self._size, max(1, self._size // least))
-        most = max(1, BLOCK_CELLS // (self._size * len(tree.states)))
+        bytes_of_row = len(tree.states)  # in doubles, if there are columns of numbers
+        if tree.numbers:
+            bytes_of_row = 8 * (len(tree.states) + len(tree.numbers.columns))
+        most = max(1, BLOCK_CELLS // (self._size * bytes_of_row))
         blocks = -(-max(1, steps) // most)
         self._block_steps = -(-max(1, steps) // blocks)
         self._epoch, self._done = 0, 0  # steps of the present block

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from spnc.learners.continuous_mixture.log_linear_tree import Floats32
+from spnc.learners.continuous_mixture.number_leaves import Floats32
 
 LEAK = np.float32(0.01)  # slope of the leaky ReLU below zero
 LAST_SCALE = 0.3  # scales the last layer's initial weights, so that trees start near the plain one

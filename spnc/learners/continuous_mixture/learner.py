@@ -6,7 +6,9 @@ every component stands at a point of a latent space, and one small network, the 
 parameters of the tree at any point. Neighbouring components are alike, so that all rows help to
 fit each of them. In the end the points are fixed, the network is discarded, and what remains is an
 ordinary circuit: a sum over the points, each with its own Chow-Liu tree. The trees have the same
-structure and share the indicator leaves that say which state a column has.
+structure and share the indicator leaves that say which state a column has. A column of numbers is
+a leaf of the tree, below a column of states or alone; the decoder gives the parameters of its
+leaves.
 
 All parameters are fitted when the learner is done. EM would treat them as free and overfit the
 training rows; `max_iterations: 0` leaves them as they are.
@@ -14,7 +16,7 @@ training rows; `max_iterations: 0` leaves them as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import ClassVar, Literal
@@ -29,15 +31,16 @@ from spnc.common.savepoints import (
     generator_state,
     set_generator_state,
 )
-from spnc.data.dataset import Dataset
+from spnc.data.binning import Binning
+from spnc.data.columns import ColumnKind
 from spnc.data.pairs import PairCounts, mutual_information, pair_counts
 from spnc.diagnostics import Sink
-from spnc.graph.nodes import Leaf, Node, Product, Sum
 from spnc.learners import LearningTask
 from spnc.learners.continuous_mixture.association import association
 from spnc.learners.continuous_mixture.batches import CodedRows
-from spnc.learners.continuous_mixture.dealt_batches import DealtRows, Imputation
-from spnc.learners.continuous_mixture.imputation import imputed
+from spnc.learners.continuous_mixture.circuit import add_circuit
+from spnc.learners.continuous_mixture.dealt_batches import DealtRows
+from spnc.learners.continuous_mixture.decoded_leaves import has_coordinates
 from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
 from spnc.learners.continuous_mixture.mixture_fit import (
     PHASES,
@@ -46,20 +49,15 @@ from spnc.learners.continuous_mixture.mixture_fit import (
     TreeMixture,
 )
 from spnc.learners.continuous_mixture.objective import quiet
+from spnc.learners.continuous_mixture.plain_trees import PlainTrees
 from spnc.learners.support.clustering import thread_pools
-from spnc.learners.support.leaf_choice import finite_leaf
-from spnc.learners.support.state_columns import report_numbers
-from spnc.learners.support.trees import maximum_spanning_tree, perturbed
-from spnc.leaves.finite import as_finite
-from spnc.leaves.indicator import Indicator
-from spnc.leaves.smoothing import smoothed
-from spnc.registry import LEARNERS, Options, option
+from spnc.learners.support.leaf_choice import LeafOptions
+from spnc.learners.support.trees import perturbed
+from spnc.registry import LEARNERS, LEAVES, Conflict, Options, option
 from spnc.registry.reads import Source
 
 FIRST_FIT_DIVISOR = 4  # the first fit, for `given-latent`, takes this fraction of the steps
-# Pseudo-rows per state, beyond the smoothing, of the single tree that all trees start near: its
-# logits have to be finite even without smoothing.
-PLAIN_TREE_PSEUDO_ROWS = 0.5
+ASSOCIATION_NATS = 0.5  # mutual information that a small association stands for
 
 
 @LEARNERS.register("continuous-mixture")
@@ -91,9 +89,20 @@ class ContinuousMixture(Options):
         min=0,
     )
 
-    def verify(self, dataset: Dataset | None, sink: Sink) -> None:
-        """Report columns of numbers."""
-        report_numbers("a continuous mixture", dataset, self.span_of(""), sink)
+    leaves: LeafOptions = option(LeafOptions(), "the distributions of leaves over numbers")
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report leaves whose parameters no network can give."""
+        kinds: tuple[ColumnKind, ...] = ("real", "count", "date")
+        for kind in kinds:
+            name = getattr(self.leaves, kind)
+            if name in LEAVES and not has_coordinates(LEAVES[name]):
+                yield Conflict(
+                    "leaves",
+                    f"`{name}` has no gradients, by which a network could learn its parameters",
+                    f"name another leaf for {kind} columns, or give it the methods `coordinates`, "
+                    "`from_coordinates` and `gradient`",
+                )
 
     def learn(self, task: LearningTask) -> int | None:
         """Add a circuit over all columns. Return its root, or None after reporting a problem."""
@@ -103,7 +112,7 @@ class ContinuousMixture(Options):
         if not (np.isfinite(logits).all() and np.isfinite(weights).all()):
             self._report_divergence(task.sink)
             return None
-        return _add_circuit(task, tree, tree.tables(logits), weights)
+        return add_circuit(task, tree, logits, weights)
 
     def _fitted(self, task: LearningTask, kept: Piece | None) -> tuple[LogLinearTree, TreeMixture]:
         """Return the tree, and the mixture fitted to it.
@@ -114,26 +123,27 @@ class ContinuousMixture(Options):
         first = self.steps // FIRST_FIT_DIVISOR if self.tree == "given-latent" else 0
         pairs = task.pairs()
         affinity = mutual_information(pairs, task.smoothing.leaves)
-        tree, plain = _tree(task, affinity, pairs)
-        complete = imputed(task.table, tree, plain, task.rng)
-        rows = CodedRows.of(complete)
+        trees = PlainTrees(task, self.leaves, pairs)
+        imputation, numbers = trees.tree(affinity, 1.0).imputation, bool(trees.numbers_at)
+        complete = imputation.complete(task.table, task.rng)
+        rows = CodedRows.of(complete, numbers)
         valid = None
         if task.valid is not None:
-            valid = CodedRows.of(imputed(task.valid, tree, plain, task.rng))
-        numbers = (0, 1) if first else (1,)
+            valid = CodedRows.of(imputation.complete(task.valid, task.rng), numbers)
         fitted: CodedRows | DealtRows = rows
         if task.all_rows is not None:
-            imputation = Imputation(tree, plain)
             fitted = DealtRows(task.all_rows, imputation, task.deadline.check)
-        fits = _Fits(task, pairs, fitted, valid, first + self.steps + self.settling)
+        fits = _Fits(task, trees, fitted, valid, first, first + self.steps + self.settling)
         if kept is not None:
-            fits.check(kept, numbers)
+            fits.check(kept)
         if first and (kept is None or kept.about["number"] == 0):
             settings = self.settings(steps=first, settling=0)
             tree, mixture = fits.run(0, settings, affinity, 0, kept)
             # The association is that of the rows that the mixture was fitted to.
             counted = complete is task.table and task.sums is None
-            known = pairs if counted else pair_counts(task.columns, complete)
+            known: PairCounts | Binning | None = trees.ranges
+            if known is None:
+                known = pairs if counted else pair_counts(task.columns, complete)
             affinity, kept = association(tree, mixture, rows, known), None
         settings = self.settings(steps=self.steps, settling=self.settling)
         if kept is None:
@@ -168,9 +178,10 @@ class _Fits:
     """What the first fit, which the trees are chosen by, and the second have in common."""
 
     task: LearningTask
-    pairs: PairCounts
+    trees: PlainTrees
     rows: CodedRows | DealtRows
     valid: CodedRows | None
+    first: int  # steps of the first fit; none if there is only the second
     steps: int  # of both
 
     def run(
@@ -197,10 +208,12 @@ class _Fits:
             task.progress("steps", next(taken), self.steps)
 
         about = {"number": number, "began": generator_state(task.rng)}
-        tree, plain = _tree(task, affinity, self.pairs)
+        # In the first fit numbers have no parents: the points explain what they can.
+        information = 1.0 if not self.first else ASSOCIATION_NATS if number else 0.0
+        plain = self.trees.tree(affinity, information)
         fit = MixtureFit(
             settings,
-            tree,
+            plain.tree,
             self.rows,
             self.valid,
             task.rng,
@@ -208,11 +221,11 @@ class _Fits:
             task.savepoints,
             Piece(about, {"affinity": affinity}),
         )
-        return tree, fit.run(plain, kept)
+        return plain.tree, fit.run(plain.tables, kept)
 
-    def check(self, kept: Piece, numbers: Sequence[int]) -> None:
-        """Raise `UnusableError` if this cannot be a state of the fits with these numbers."""
-        width = len(self.task.columns)
+    def check(self, kept: Piece) -> None:
+        """Raise `UnusableError` if this cannot be a state of these fits."""
+        width, numbers = len(self.task.columns), (0, 1) if self.first else (1,)
         try:
             about, affinity = kept.about, kept.arrays["affinity"]
             if about["number"] not in numbers or about["phase"] not in PHASES:
@@ -222,81 +235,3 @@ class _Fits:
             check_generator_state(self.task.rng, about["began"])
         except (LookupError, TypeError, ValueError) as error:
             raise UnusableError(str(error) or type(error).__name__) from error
-
-
-def _tree(
-    task: LearningTask, affinity: Floats, pairs: PairCounts
-) -> tuple[LogLinearTree, list[Floats]]:
-    """Return the tree of most affinity, rooted at the column with the most affinity in total.
-
-    Also return the probabilities `[state of the parent, state]` of each column in a model that is
-    this tree alone.
-    """
-    root = int(np.argmax(affinity.sum(axis=1)))
-    tree = LogLinearTree.of(task.columns, maximum_spanning_tree(affinity, root))
-    tables = []
-    for column, parent in enumerate(tree.parents.tolist()):
-        counts = pairs.between(column, column).diagonal()[None, :]
-        if parent >= 0:
-            counts = pairs.between(parent, column)
-        pseudo_rows = task.smoothing.leaves + PLAIN_TREE_PSEUDO_ROWS
-        tables.append(smoothed(counts, pseudo_rows, counts))
-    return tree, tables
-
-
-def _add_circuit(
-    task: LearningTask, tree: LogLinearTree, tables: list[Floats], weights: Floats
-) -> int:
-    """Add a sum over all points, each with a tree. Return the sum.
-
-    `tables[column]` is `[point, state of the parent, state]`.
-    """
-    columns, origin, order = task.columns, task.builder.origin, tree.order
-    points, total = len(tables[0]), task.total
-    below: list[list[int]] = [[] for _ in columns]
-    for child, parent in enumerate(tree.parents.tolist()):
-        if parent >= 0:
-            below[parent].append(child)
-    above = {order[0]: total * weights[:, None]}  # rows, [point, parent's state]
-    within: dict[int, Floats] = {}  # rows, [point, state]
-    for column in order:
-        within[column] = (above[column][:, :, None] * tables[column]).sum(axis=1)
-        above.update(dict.fromkeys(below[column], within[column]))
-
-    nodes: list[Node] = []
-    edges: list[tuple[int, int, float | None]] = []
-    tops: dict[int, int] = {}  # first node of each column, of points · (states of the parent)
-    for column in reversed(order):
-        states, chances = columns[column].states, tables[column]
-        rows = above[column].ravel().tolist()
-        if not below[column]:
-            leaf = finite_leaf(columns[column])
-            flat = chances.reshape(-1, states)
-            found = map(leaf.from_row, as_finite(leaf).from_probabilities(flat, flat))
-            tops[column] = len(nodes)
-            nodes += [Leaf(column, d, r, origin) for d, r in zip(found, rows, strict=True)]
-            continue
-        indicators = len(nodes)
-        for state in range(states):
-            known = task.rows_in_state(column, state)
-            nodes.append(Leaf(column, Indicator(float(state)), known, origin))
-        products = len(nodes)
-        nodes += [Product(r, origin) for r in within[column].ravel().tolist()]
-        for point in range(points):
-            first = point * states
-            for state in range(states):
-                edges.append((products + first + state, indicators + state, None))
-                edges += [
-                    (products + first + state, tops[child] + first + state, None)
-                    for child in below[column]
-                ]
-        tops[column] = len(nodes)
-        nodes += [Sum(r, origin) for r in rows]
-        given = chances.shape[1]
-        for number, shares in enumerate(chances.reshape(-1, states).tolist()):
-            first = products + number // given * states
-            edges += [(tops[column] + number, first + s, w) for s, w in enumerate(shares)]
-    nodes.append(Sum(total, origin))
-    first = tops[order[0]]
-    edges += [(len(nodes) - 1, first + point, w) for point, w in enumerate(weights.tolist())]
-    return task.builder.extend(nodes, edges) + len(nodes) - 1

@@ -10,12 +10,15 @@ a ≥ 1; and whether i is in a and its parent in b, for both ≥ 1:
 
 So the log-likelihoods of all rows under all parameters are one product of matrices, and their
 gradient is another one: g_η = Aᵀ g_θ - softmax(η) · Bᵀ g_θ.
+
+All this is about columns of states, which are numbered by themselves. Columns of numbers are leaves
+of the tree: `number_leaves`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,8 +28,7 @@ from scipy import sparse
 
 from spnc.common.arrays import Ints
 from spnc.data.columns import Column
-
-Floats32 = NDArray[np.float32]
+from spnc.learners.continuous_mixture.number_leaves import NO_NUMBERS, Floats32, NumberLeaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +38,24 @@ class LogLinearTree:
     states: Ints  # the number of states of each column
     parents: Ints  # the parent of each column; -1 for the root
     order: list[int]  # the columns, each after its parent
+    numbers: NumberLeaves = field(default=NO_NUMBERS)
 
     @staticmethod
-    def of(columns: Sequence[Column], edges: Sequence[tuple[int, int]]) -> LogLinearTree:
-        """Return the tree with these edges (parent, child), those nearer to the root first."""
+    def of(
+        columns: Sequence[Column],
+        edges: Sequence[tuple[int, int]],
+        numbers: NumberLeaves = NO_NUMBERS,
+    ) -> LogLinearTree:
+        """Return the tree with these edges (parent, child), those nearer to the root first.
+
+        `columns` have states; `numbers` are the others.
+        """
         parents = np.full(len(columns), -1, dtype=np.int64)
         for parent, child in edges:
             parents[child] = parent
         order = [*np.flatnonzero(parents < 0).tolist(), *(child for _, child in edges)]
-        return LogLinearTree(np.array([c.states for c in columns], dtype=np.int64), parents, order)
+        states = np.array([c.states for c in columns], dtype=np.int64)
+        return LogLinearTree(states, parents, order, numbers)
 
     @cached_property
     def group_counts(self) -> Ints:
@@ -75,6 +86,11 @@ class LogLinearTree:
     def logits(self) -> int:
         """The number of logits."""
         return int(self.group_starts[-1])
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers a decoder gives: the logits, then what is for columns of numbers."""
+        return self.logits + self.numbers.outputs
 
     @cached_property
     def _own(self) -> Ints:
@@ -122,7 +138,7 @@ class LogLinearTree:
         return self._matrix(self._normaliser_entries(), self.groups)
 
     def _matrix(self, entries: Iterator[tuple[int, int, float]], width: int) -> sparse.csr_array:
-        rows, columns, numbers = zip(*entries, strict=True)
+        rows, columns, numbers = zip(*entries, strict=True) if width else ((), (), ())
         shape = (self.statistics_count, width)
         return sparse.csr_array((np.array(numbers, np.float32), (rows, columns)), shape=shape)
 
@@ -184,8 +200,10 @@ class LogLinearTree:
         return found
 
     def logits_of(self, tables: Sequence[NDArray[np.float64]]) -> Floats32:
-        """Return the logits of probabilities `[state of the parent, state]`, a table per column."""
+        """Return the logits of probabilities `[state of the parent, state]`, a table per column.
+
+        What a decoder gives for columns of numbers follows: their leaves at first.
+        """
         logs = [np.log(table) for table in tables]
-        return np.concatenate([(log[:, 1:] - log[:, :1]).ravel() for log in logs]).astype(
-            np.float32
-        )
+        parts = [(log[:, 1:] - log[:, :1]).ravel().astype(np.float32) for log in logs]
+        return np.concatenate([*parts, self.numbers.plain])

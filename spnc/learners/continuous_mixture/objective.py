@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spnc.common.threads import ThreadTeam, even_bounds
 from spnc.learners.continuous_mixture.decoder import Decoder
-from spnc.learners.continuous_mixture.log_linear_tree import Floats32, LogLinearTree
+from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
+from spnc.learners.continuous_mixture.number_leaves import DecodedLeaves, Floats32, RowCells
 
 T = TypeVar("T")
-StateCodes = NDArray[np.integer[Any]]
 POINTS_AT_ONCE = 256  # in one piece of a thread's work
 ROWS_AT_ONCE = 256
 
@@ -43,39 +43,49 @@ class Objective:
         decoder: Decoder,
         points: Floats32,
         log_weights: Floats32,
-        codes: StateCodes,
+        cells: RowCells,
         weights: Floats32,
     ) -> Gradient:
         """Return the gradient of the mean log-likelihood of rows whose weights sum to one.
 
-        `points` is `[dimension, point]`, `codes` is `[row, column]`.
+        `points` is `[dimension, point]`, `cells` is `[row, column]`.
         """
         tree, slices = self.tree, _parts(points.shape[1], POINTS_AT_ONCE)
-        rows = tree.statistics(codes)
+        numbers, logits = tree.numbers, tree.logits
+        rows = tree.statistics(numbers.states_of(cells))
+        number_rows = numbers.rows(cells)
         theta = np.empty((tree.statistics_count, points.shape[1]), dtype=np.float32)
         shares = np.empty((len(rows), points.shape[1]), dtype=np.float32)
 
-        def decode(part: slice) -> tuple[list[Floats32], Floats32]:
+        def decode(part: slice) -> tuple[list[Floats32], Floats32, DecodedLeaves]:
             outputs = decoder.forward(points[:, part])
-            chances, log_z = tree.normalised(outputs[-1])
-            theta[:, part] = tree.from_logits @ outputs[-1] - tree.from_normalisers @ log_z
+            own = outputs[-1][:logits]
+            chances, log_z = tree.normalised(own)
+            theta[:, part] = tree.from_logits @ own - tree.from_normalisers @ log_z
             theta[0, part] += log_weights[part]
-            return outputs, chances
+            return outputs, chances, numbers.decoded(outputs[-1][logits:])
 
         def explain(part: slice) -> None:
             own = np.matmul(rows[part], theta, out=shares[part])
+            if numbers:
+                numbers.add_log_likelihoods(own, leaves, number_rows.take(part))
             own -= own.max(axis=1, keepdims=True)
             np.exp(own, out=own)
             own *= (weights[part] / own.sum(axis=1))[:, None]
 
         def trace(number: int) -> Gradient:
-            outputs, chances = decoded[number]
-            pull = rows.T @ shares[:, slices[number]]
+            outputs, chances, own = decoded[number]
+            explained = shares[:, slices[number]]
+            pull = rows.T @ explained
             gradient = tree.from_logits.T @ pull
             gradient -= chances * tree.spread(tree.from_normalisers.T @ pull)
+            if numbers:
+                others = numbers.gradient(own, number_rows, explained)
+                gradient = np.concatenate([gradient, others])
             return Gradient(*decoder.backward(outputs, gradient), pull[0])
 
         decoded = self._all(decode, slices)
+        leaves = DecodedLeaves.joined([own for _, _, own in decoded], numbers.columns)
         self._all(explain, _parts(len(rows), ROWS_AT_ONCE))
         found = self._all(trace, range(len(slices)))
         totals = found[0].arrays
@@ -90,25 +100,25 @@ class Objective:
 
     def average(
         self,
-        logits: Floats32,
+        outputs: Floats32,
         log_weights: Floats32,
-        codes: StateCodes,
+        cells: RowCells,
         weights: NDArray[np.float64],
     ) -> float:
-        """Return the mean log-likelihood of weighted rows; `logits` is `[logit, point]`."""
-        tree = self.tree
-        log_z = tree.normalised(logits)[1]
-        theta: Floats32 = tree.from_logits @ logits - tree.from_normalisers @ log_z
-        theta[0] += log_weights
+        """Return the mean log-likelihood of weighted rows; `outputs` is `[output, point]`.
+
+        What is the same at all points (`NumberLeaves.constant`) is left out.
+        """
+        rows_under = log_likelihoods(self.tree, outputs, log_weights)
 
         def score(part: slice) -> float:
-            own = tree.statistics(codes[part]) @ theta
+            own = rows_under(cells[part])
             top = own.max(axis=1, keepdims=True)
             own -= top
             total = np.exp(own, out=own).sum(axis=1, dtype=np.float64)
             return float(((np.log(total) + top[:, 0]) * weights[part]).sum())
 
-        found = self._all(score, _parts(len(codes), ROWS_AT_ONCE))
+        found = self._all(score, _parts(len(cells), ROWS_AT_ONCE))
         return sum(found) / float(weights.sum())
 
     def _all(self, work: Callable[..., T], parts: Sequence[object]) -> list[T]:
@@ -122,6 +132,28 @@ class Objective:
 
         self.team.run(even_bounds(len(parts), min(self.team.threads, len(parts))), some)
         return found
+
+
+def log_likelihoods(
+    tree: LogLinearTree, outputs: Floats32, log_weights: Floats32
+) -> Callable[[RowCells], Floats32]:
+    """Return what computes the log-likelihoods of rows with each point, `[row, point]`.
+
+    `outputs` is `[output, point]`.
+    """
+    logits, numbers = outputs[: tree.logits], tree.numbers
+    log_z = tree.normalised(logits)[1]
+    theta: Floats32 = tree.from_logits @ logits - tree.from_normalisers @ log_z
+    theta[0] += log_weights
+    leaves = numbers.decoded(outputs[tree.logits :]) if numbers else None
+
+    def rows_under(cells: RowCells) -> Floats32:
+        found = tree.statistics(numbers.states_of(cells)) @ theta
+        if leaves is not None:
+            numbers.add_log_likelihoods(found, leaves, numbers.rows(cells))
+        return found
+
+    return rows_under
 
 
 def quiet() -> np.errstate:

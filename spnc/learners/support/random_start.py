@@ -36,7 +36,7 @@ def drawn_rows(table: Table, count: int, rng: np.random.Generator) -> Indices:
     return rows
 
 
-class _ColumnFit(NamedTuple):
+class ColumnFit(NamedTuple):
     """The distribution of a column's leaves, and the statistics of its values."""
 
     kind: type[Distribution]
@@ -47,7 +47,7 @@ class _ColumnFit(NamedTuple):
     share: Floats  # the statistics of the values elsewhere, divided by their weight
 
 
-_Fits = dict[tuple[LeafOptions, float], dict[int, _ColumnFit]]
+_Fits = dict[tuple[LeafOptions, float], dict[int, ColumnFit]]
 _CACHE: WeakKeyDictionary[Table | Sums, _Fits] = WeakKeyDictionary()
 
 
@@ -67,7 +67,7 @@ class StartingLeaves:
         picked row (or none, if that is missing), the rest follows the column's distribution. The
         part approaches `pull` for many leaves, and is zero for a single leaf.
         """
-        task, count, own = self._task, len(picks), self._column(variable)
+        task, count, own = self._task, len(picks), self.column(variable)
         values = task.table.at(picks, np.array(variable))
         at_points = values[:, None] == own.points
         fallback, columns = (
@@ -96,12 +96,13 @@ class StartingLeaves:
             leaf.beside(points, row) for leaf, row in zip(leaves, weights.tolist(), strict=True)
         ]
 
-    def _column(self, variable: int) -> _ColumnFit:
+    def column(self, variable: int) -> ColumnFit:
+        """Return the distribution of a column's leaves, which is chosen once."""
         if variable not in self._fits:
             self._fits[variable] = self._fit(variable)
         return self._fits[variable]
 
-    def _fit(self, variable: int) -> _ColumnFit:
+    def _fit(self, variable: int) -> ColumnFit:
         """Choose the distribution of a column by all its values, and add up their statistics.
 
         If these are a sample, only the counts of states are those of all rows.
@@ -124,7 +125,7 @@ class StartingLeaves:
             held, statistics = counts.sum(keepdims=True), counts[None, :]
         else:
             statistics = kind.statistics(values, weights, start, columns)
-        return _ColumnFit(kind, start, columns, points, held, statistics / (held[-1] or 1.0))
+        return ColumnFit(kind, start, columns, points, held, statistics / (held[-1] or 1.0))
 
     def _best(
         self, column: Column, columns: LeafColumns, values: Floats, weights: Floats

@@ -62,6 +62,13 @@ def test_workers_give_the_bits_of_one_process(client: Any, rows: Any) -> None:
         assert to_bytes(spnc.train(SPEC, data=rows, client=single).model) == alone
 
 
+def test_workers_give_the_bits_of_one_process_for_numbers(client: Any, rows: Any) -> None:
+    numbers = {f"x{i}": rows[f"c{i}"] + np.linspace(0.0, 1.0, 700).round(2) for i in range(3)}
+    mixed = {**rows, **numbers}
+    alone = to_bytes(spnc.train(SPEC, data=mixed).model)
+    assert to_bytes(spnc.train(SPEC, data=mixed, client=client).model) == alone
+
+
 def test_partitions_in_files_give_the_same_bits(client: Any, rows: Any, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     lines = zip(*(column.tolist() for column in rows.values()), strict=True)

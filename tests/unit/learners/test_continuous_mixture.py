@@ -13,7 +13,7 @@ from spnc import checks
 from spnc.common.savepoints import Piece
 from spnc.common.threads import ThreadTeam
 from spnc.data.columns import Column
-from spnc.data.pairs import pair_counts
+from spnc.data.pairs import mutual_information, pair_counts
 from spnc.data.table import Table
 from spnc.diagnostics import Sink
 from spnc.graph.nodes import Graph, Leaf, Sum, payloads
@@ -31,6 +31,7 @@ from spnc.learners.continuous_mixture.mixture_fit import (
     TreeMixture,
 )
 from spnc.learners.continuous_mixture.objective import Objective
+from spnc.learners.continuous_mixture.plain_trees import PlainTrees
 from tests.circuits import all_states, probability, random_columns, repeated_rows
 from tests.learning_tasks import binary, learn, learning_task
 
@@ -178,13 +179,10 @@ def test_every_column_stands_for_all_rows() -> None:
 
 def tree_of(learner: ContinuousMixture, columns: list[Column], table: Table) -> LogLinearTree:
     """Return the plain tree, learned again."""
-    from spnc.data.pairs import mutual_information
-    from spnc.learners.continuous_mixture.learner import _tree
-
     assert learner.tree == "plain"
     task = learning_task(columns, table)
-    pairs = pair_counts(columns, table)
-    return _tree(task, mutual_information(pairs, task.smoothing.leaves), pairs)[0]
+    trees = PlainTrees(task, learner.leaves, task.pairs())
+    return trees.tree(mutual_information(trees.pairs, task.smoothing.leaves), 1.0).tree
 
 
 def test_the_number_of_threads_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:

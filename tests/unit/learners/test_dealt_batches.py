@@ -17,13 +17,9 @@ from spnc.data.parted import PartedTable, PartInMemory, stacked
 from spnc.data.table import Table
 from spnc.graph.nodes import Graph
 from spnc.learners.continuous_mixture import dealt_batches, mixture_fit
-from spnc.learners.continuous_mixture.dealt_batches import (
-    DealtBatches,
-    DealtRows,
-    Imputation,
-    shares,
-)
+from spnc.learners.continuous_mixture.dealt_batches import DealtBatches, DealtRows, shares
 from spnc.learners.continuous_mixture.decoder import Decoder
+from spnc.learners.continuous_mixture.imputation import Imputation
 from spnc.learners.continuous_mixture.learner import ContinuousMixture
 from spnc.learners.continuous_mixture.log_linear_tree import LogLinearTree
 from spnc.learners.continuous_mixture.objective import Gradient, Objective

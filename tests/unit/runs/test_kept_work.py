@@ -69,6 +69,20 @@ SPECS: dict[str, dict[str, Any]] = {
             | {"batch_rows": 100}
         ],
     },
+    "decoder, numbers": {
+        "data": MIXED,
+        "forest": [
+            {"learner": "continuous-mixture", "points": 8, "steps": 8, "settling": 4}
+            | {"batch_rows": 100, "leaves": {"real": "warped-gaussian"}}
+        ],
+    },
+    "decoder, numbers in partitions": {
+        "data": {**MIXED, "partition_rows": 100},
+        "forest": [
+            {"learner": "continuous-mixture", "points": 8, "steps": 12, "settling": 8}
+            | {"batch_rows": 60}
+        ],
+    },
     "informed links": {
         "data": DISCRETE,
         "forest": [TREES],

@@ -13,9 +13,13 @@ import pytest
 
 from spnc.data.columns import Column
 from spnc.data.dataset import Dataset
+from spnc.data.scales import scale_of
 from spnc.data.table import Table
 from spnc.diagnostics import Sink, Source
 from spnc.learners.continuous_mixture.learner import ContinuousMixture
+from spnc.learners.continuous_mixture.mixture_fit import measured_step
+from spnc.learners.support.leaf_choice import LeafOptions
+from spnc.learners.support.warps import warped_for
 from spnc.program.score import Score
 from spnc.registry import FAMILIES
 from spnc.runs.outcome import Outcome
@@ -47,6 +51,19 @@ def a_board(rows: int = 300, columns: int = 20, states: int = 2, seconds: float 
     tree = Proposal(base, "a tree", "chow-liu", 0.0, 1000.0, 0, family="chow-liu")
     board.tried = [FinishedTry(tree, outcome(1, -9.0), 0.0, 0)]
     return board
+
+
+def a_mixed_board(states: int = 3, seconds: float = 600.0) -> Board:
+    """A board whose table has six columns of states and six of numbers."""
+    board = a_board(columns=6, states=states, seconds=seconds)
+    rng = np.random.default_rng(1)
+    values = np.column_stack([board.dataset.train.values, rng.normal(size=(300, 6)).round(3)])
+    numbers = tuple(
+        Column(f"x{i}", "real", 0, scale=scale_of(own, np.ones(300)))
+        for i, own in enumerate(values[:, 6:].T)
+    )
+    columns = (*board.dataset.columns, *numbers)
+    return replace(board, dataset=Dataset("t", columns, {"train": Table(values)}))
 
 
 def ended(board: Board, made: Proposal, valid: float = -5.0, **more: Any) -> Board:
@@ -184,6 +201,33 @@ def test_when_no_way_is_left_the_largest_does_not_wait(good: set[str]) -> None:
         board = ended(board, way, valid=best if way.what in good else best - 0.5)
     assert [p.axis for p in ways] == ["continuous-mixture largest"]
     assert board.left > 5000.0
+
+
+def test_tables_with_numbers_get_mixtures_on_warps() -> None:
+    board = a_mixed_board()
+    (first,) = FAMILY.propose(board)
+    assert learner(first).leaves == LeafOptions(real="warped-gaussian")
+    board = ended(board, first)
+    assert names(board) == {"width", "decay", "learning", "latent"}
+    assert all(learner(p).leaves.real == "warped-gaussian" for p in FAMILY.propose(board))
+
+
+def test_numbers_alone_are_proposed_too() -> None:
+    board = a_mixed_board()
+    data = board.dataset
+    alone = Dataset("t", data.columns[6:], {"train": Table(data.train.values[:, 6:])})
+    (first,) = FAMILY.propose(replace(board, dataset=alone))
+    assert first.edges > 0.0
+
+
+def test_a_step_is_measured_with_numbers() -> None:
+    """With a parent of many states, a column of numbers takes longer."""
+    plan = ContinuousMixture(points=16, width=4, batch_rows=32).settings(steps=1, settling=0)
+    columns = warped_for(LeafOptions(real="warped-gaussian"), a_mixed_board().dataset).columns
+    assert measured_step(columns, plan) > 0.0
+    assert measured_step(columns[6:], plan) > 0.0
+    counts = tuple(replace(column, kind="count", warp=None) for column in columns[6:])
+    assert measured_step((*columns[:6], *counts), plan) > 0.0
 
 
 def test_a_clock_that_stands_still_is_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from spnc.common.arrays import Floats
 from spnc.learners.continuous_mixture.learner import FIRST_FIT_DIVISOR, ContinuousMixture
 from spnc.learners.continuous_mixture.mixture_fit import measured_step
+from spnc.learners.support.leaf_choice import LeafOptions
+from spnc.learners.support.warps import warped_for
 from spnc.registry import FAMILIES, Options
 from spnc.search.auto.board import MOST_EDGES, Board, ladder
 from spnc.search.auto.costs import PACE_GUESS, SETUP_GUESS
@@ -55,6 +58,8 @@ SIZES = (
 # Edges per point and column: for each pair of its states and its parent's, and for each state. A
 # binary column has 5.5, a column of thirty states 345.
 PAIR_EDGES, STATE_EDGES = 0.31, 2.1
+# And of a column of numbers, for each state of its parent: its leaf, and point masses.
+NUMBER_EDGES, NUMBER_OUTPUTS = 2.0, 2.0
 MOST_LOGITS = 100_000  # per tree; the network has a hundred weights for each
 FLOPS = 2e10  # of one core, roughly: to skip what would take too long even to measure
 MEASURED_SHARE = 0.002  # of the time left; a step that takes longer is not measured
@@ -91,7 +96,7 @@ class ContinuousMixtures(Options):
 
     def propose(self, board: Board) -> Iterator[Proposal]:
         """Yield a small mixture, ways to fit it, the largest that fits; steps from the best."""
-        if board.columns < 2 or not board.tried or board.has_numbers:
+        if board.columns < 2 or not board.tried:
             return
         if _logits(board) > MOST_LOGITS:
             return
@@ -118,13 +123,20 @@ def _first(board: Board) -> Iterator[Proposal]:
     gain = FIRST_GAIN * max(board.scale(), FIRST_SCALE * abs(level(board.tried[0].outcome)))
     allowed = min(FIRST_SHARE * board.left, FIRST_SECONDS)
     for points, steps in SIZES:
-        learner = ContinuousMixture(points=points, steps=steps, settling=_settling(steps))
+        learner = ContinuousMixture(
+            points=points, steps=steps, settling=_settling(steps), leaves=_leaves(board)
+        )
         recipe = replace(board.base, forest=(Component(learner=learner),))
         made = _proposal(board, recipe, _size(points, steps), axis, gain)
         seconds = board.costs.estimate(made, board.tried).total
         if seconds <= allowed or (points, steps) == SIZES[-1]:
             yield made
             return
+
+
+def _leaves(board: Board) -> LeafOptions:
+    """Return the leaves of a mixture; on warps, components describe the dependence alone."""
+    return LeafOptions(real="warped-gaussian") if board.has_numbers else LeafOptions()
 
 
 def _largest(board: Board, best: FinishedTry) -> list[Proposal]:
@@ -251,15 +263,29 @@ def _step_time(board: Board, recipe: Recipe) -> float:
 
 def _edges(board: Board, recipe: Recipe) -> float:
     learner, entry = _mixture(recipe), recipe.forest[0]
-    states = np.array([column.states for column in board.dataset.columns], dtype=float)
-    each_point = PAIR_EDGES * states.sum() * states.mean() + STATE_EDGES * states.sum()
+    states, groups = _states(board), _groups(board)
+    each_point = PAIR_EDGES * states.sum() * groups + STATE_EDGES * states.sum()
+    each_point += NUMBER_EDGES * groups * (board.columns - len(states))
     return float(entry.count * learner.points * each_point)
 
 
+def _states(board: Board) -> Floats:
+    """Return the numbers of states of the columns that have states."""
+    columns = board.dataset.columns
+    return np.array([column.states for column in columns if column.is_finite], dtype=float)
+
+
+def _groups(board: Board) -> float:
+    """Return how many states the parent of a column has on average; the parents are not known."""
+    states = _states(board)
+    return float(states.mean()) if len(states) else 1.0
+
+
 def _logits(board: Board) -> float:
-    """Return roughly how many logits a tree has; the parents of columns are not known yet."""
-    states = np.array([column.states for column in board.dataset.columns], dtype=float)
-    return float((states - 1.0).sum() * states.mean())
+    """Return roughly how many numbers the network gives for a tree."""
+    states, groups = _states(board), _groups(board)
+    numbers = NUMBER_OUTPUTS * (board.columns - len(states))
+    return float((states - 1.0).sum() + numbers) * groups
 
 
 def _step_seconds(board: Board, learner: ContinuousMixture) -> float:
@@ -275,7 +301,8 @@ def _step_seconds(board: Board, learner: ContinuousMixture) -> float:
         )
         size = alike.settings(steps=1, settling=0)
         if size not in board.measured:
-            board.measured[size] = measured_step(board.dataset.columns, size, board.clock)
+            columns = warped_for(learner, board.dataset).columns
+            board.measured[size] = measured_step(columns, size, board.clock)
         found.append(board.measured[size])
     slope = max(0.0, found[1] - found[0]) / (MEASURED[1] - MEASURED[0])
     return max(found[0] + slope * max(0, learner.points - MEASURED[0]), LEAST_STEP)
