@@ -24,6 +24,8 @@ from spnc.leaves.warp_fit import distinct, fitted_warp
 from spnc.leaves.warp_smooth import KERNEL_WIDTHS, WIDTHS, Values, mixed, parts_of
 from spnc.leaves.warped_gaussian import WarpedGaussian
 from spnc.model import load
+from spnc.queries import column_mixture
+from spnc.queries.column_mixture import ColumnMixture, Part
 from spnc.reports.facts.reading import read_run
 
 ONE = np.zeros(1, dtype=np.int64)
@@ -254,6 +256,25 @@ def test_questions_to_a_leaf_are_those_to_draws_from_it() -> None:
     assert WarpedGaussian.variance(table, known)[0] == pytest.approx(values.var(), rel=0.02)
     median = WarpedGaussian.quantile(table, np.array([0.5]), known)[0]
     assert median == pytest.approx(float(warp.to_values(np.array([0.3]))[0]))
+
+
+@pytest.mark.parametrize("at_once", [2**22, 1000])
+def test_the_entropy_of_a_column_with_many_pieces(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a normal distribution on a warp, it is that of the places less the expected log slope."""
+    monkeypatch.setattr(column_mixture, "_MOST_CELLS", at_once)
+    rng = np.random.default_rng(12)
+    warp = fitted(np.round(rng.choice(rng.gamma(2.0, 300.0, 1500), 4000)), 1.0)
+    assert len(warp.values) > 1024
+    column = Column("x", "real", 0, warp=warp)
+    table = np.array([[0.4, 0.7], [0.4, 0.7]])
+    known = LeafColumns.of([column], np.zeros(2, dtype=np.int64))
+    whole = Part(WarpedGaussian, table, known, np.array([0.3, 0.7]), (-np.inf, np.inf), np.ones(2))
+    ends = np.array([-np.inf, *warp.places[1:-1], np.inf])
+    chances = np.diff(stats.norm.cdf(ends, 0.4, 0.7))
+    wanted = stats.norm(0.4, 0.7).entropy() - chances @ warp.pieces.log_slopes
+    assert ColumnMixture(column, [whole]).entropy() == pytest.approx(wanted, rel=1e-6)
 
 
 def test_a_column_keeps_its_warp_in_texts_and_plain_values() -> None:
