@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,16 @@ from spnc.data.column_types import column_of, plain_of_options, plain_type, type
 from spnc.data.columns import Column, Scale
 from spnc.data.warp import Warp
 from spnc.diagnostics import Sink
+from spnc.explore.circuit_data import circuit_data
+from spnc.graph.nodes import Builder
 from spnc.leaves import warped_gaussian
 from spnc.leaves.leaf_columns import LeafColumns
+from spnc.leaves.restriction import restrict
 from spnc.leaves.warp_fit import distinct, fitted_warp
 from spnc.leaves.warp_smooth import KERNEL_WIDTHS, WIDTHS, Values, mixed, parts_of
 from spnc.leaves.warped_gaussian import WarpedGaussian
 from spnc.model import load
+from spnc.program.lower import lower
 from spnc.queries import column_mixture
 from spnc.queries.column_mixture import ColumnMixture, Part
 from spnc.reports.facts.reading import read_run
@@ -368,3 +373,19 @@ def test_a_model_on_warps_is_a_component_over_the_same_rows_only(tmp_path: Path)
     [problem] = error.value.diagnostics
     assert problem.code == "E222"
     assert any("another warp" in note for note in problem.notes)
+
+
+def test_a_page_holds_a_warp_once() -> None:
+    """However many tables of leaves are on it."""
+    column = Column("x", "real", 0, warp=Warp((0.0, 1.0, 2.0), (-1.0, 0.0, 3.0)))
+    builder = Builder([column, replace(column, name="y")])
+    kinds = [WarpedGaussian(0.0, 1.0), restrict(WarpedGaussian(0.0, 1.0), 0.5, 9.0, column)]
+    products = [
+        builder.product([builder.leaf(i, leaf) for i in range(2)])  # type: ignore[arg-type]
+        for leaf in kinds
+    ]
+    builder.graph.graph["root"] = builder.sum(products, [0.5, 0.5])
+    found = circuit_data("page", *lower(builder.graph), None)
+    assert [leaf["warp"] for leaf in found["leaves"]] == [0] * len(found["leaves"])
+    assert len(found["leaves"]) > 1
+    assert len(found["warps"]) == 1
