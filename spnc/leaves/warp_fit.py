@@ -32,6 +32,7 @@ MOST_JUDGED = 16384  # values by which shares and weights are judged, evenly cho
 LEAST_GAIN = 1e-4  # nats a row: boxes that are worth less together are left out
 MOST_BOXES = 32768  # a limit to memory; no table of the benchmarks has a column with so many values
 ROUNDED = 0.5  # of the rows; see `distinct`
+ONE_ROW = 1e-9  # rounding errors of the weight of a row
 SAME_EDGE = 1e-6  # of a resolution
 LONGEST = 0.1  # a piece spans at most this much of the normal distribution's standard deviation
 
@@ -47,10 +48,13 @@ class _Shares(NamedTuple):
 def fitted_warp(values: Floats, weights: Floats, resolution: float) -> Warp | None:
     """Return the warp of a column with these values, NaN where missing; None without two values.
 
-    Rows with weight zero count nothing.
+    Rows with weight zero count nothing. Weights below one on average are scaled to one: the
+    likelihood of a row given all others leaves out one row.
     """
     known = ~np.isnan(values) & (weights > 0.0)
-    found = distinct(values[known], weights[known], resolution)
+    values, weights = values[known], weights[known]
+    weights = weights * max(1.0, len(weights) / max(float(weights.sum()), np.finfo(float).tiny))
+    found = distinct(values, weights, resolution)
     if len(found.own) < 2:
         return None
     return _normalising(marginal_of(found), found.rows, found.spread)
@@ -152,7 +156,7 @@ def _odds(
 
     `count` is the number of distinct values. A row that is drawn anew comes from the smooth part.
     """
-    others = count - (held <= 1.0)  # distinct values of the other rows
+    others = count - (held < 1.0 + ONE_ROW)  # distinct values of the other rows
     drawn: Floats = concentration + discount * others
     return np.maximum(held - 1.0 - discount, 0.0), drawn
 

@@ -117,6 +117,16 @@ def test_rows_without_weight_and_missing_cells_count_nothing() -> None:
     assert fitted_warp(both, weights, 1e-6) == fitted(values, 1e-6)
 
 
+@pytest.mark.parametrize("weight", [1e-300, 0.01, 1.0])
+def test_weights_below_one_are_those_of_whole_rows(weight: float) -> None:
+    values = np.rint(np.random.default_rng(13).normal(0.0, 9.0, 60))
+    found = fitted_warp(values, np.full(60, weight), 1.0)
+    assert found is not None
+    whole = fitted(values, 1.0)
+    assert found.values == pytest.approx(whole.values)
+    assert found.places == pytest.approx(whole.places)
+
+
 @pytest.mark.parametrize("values", [[], [3.0], [3.0, 3.0], [np.nan]])
 def test_a_column_without_two_values_has_no_warp(values: list[float]) -> None:
     assert fitted_warp(np.array(values), np.ones(len(values)), 1.0) is None
