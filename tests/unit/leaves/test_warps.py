@@ -21,7 +21,7 @@ from spnc.data.warp import Warp
 from spnc.diagnostics import Sink
 from spnc.explore.circuit_data import circuit_data
 from spnc.graph.nodes import Builder
-from spnc.leaves import warped_gaussian
+from spnc.leaves import warp_pieces
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.restriction import restrict
 from spnc.leaves.warp_fit import distinct, fitted_warp
@@ -255,7 +255,7 @@ def test_how_many_pieces_are_computed_at_once_changes_no_bit(
     asked = (WarpedGaussian.mean, WarpedGaussian.variance, WarpedGaussian.mode)
     whole = [ask(table, known) for ask in asked]
     narrowest = WarpedGaussian.narrowest(table[:, 0], known)
-    monkeypatch.setattr(warped_gaussian, "_MOST_PAIRS", 10)
+    monkeypatch.setattr(warp_pieces, "_MOST_PAIRS", 10)
     assert all(np.array_equal(ask(table, known), a) for ask, a in zip(asked, whole, strict=True))
     assert np.array_equal(WarpedGaussian.narrowest(table[:, 0], known), narrowest)
 
