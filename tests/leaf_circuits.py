@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def leaf_circuit(seed: int, kinds: Sequence[str] = KINDS) -> tuple[Graph, Floats
 
 def _named(column: Column, name: str) -> Column:
     unit = "days" if column.kind == "date" else ""
-    return Column(name, column.kind, column.states, column.labels, column.scale, unit)
+    return replace(column, name=name, unit=unit)
 
 
 def _values(case: LeafCase, rng: np.random.Generator) -> Floats:

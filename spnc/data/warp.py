@@ -24,6 +24,7 @@ class Pieces(NamedTuple):
     values: Floats
     places: Floats
     slopes: Floats  # of the piece between each knot and the next
+    log_slopes: Floats
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Warp:
     def pieces(self) -> Pieces:
         """The knots as arrays."""
         values, places = np.array(self.values), np.array(self.places)
-        return Pieces(values, places, np.diff(places) / np.diff(values))
+        slopes = np.diff(places) / np.diff(values)
+        return Pieces(values, places, slopes, np.log(slopes))
 
     def to_places(self, values: Floats) -> Floats:
         """Return the places of values; NaN stays NaN."""
@@ -62,7 +64,7 @@ class Warp:
 
     def log_slopes(self, values: Floats) -> Floats:
         """Return the logarithm of the derivative at values; zero for NaN."""
-        found = np.log(self.pieces.slopes)[self.piece_of(values)]
+        found = self.pieces.log_slopes[self.piece_of(values)]
         return np.where(np.isnan(values), 0.0, found)
 
     def piece_of(self, values: Floats) -> Ints:

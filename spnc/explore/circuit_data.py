@@ -15,6 +15,7 @@ from spnc.common.wording import visible
 from spnc.data.cells import exact_text
 from spnc.data.columns import Column
 from spnc.data.images import Shape
+from spnc.data.warp import Warp
 from spnc.leaves.finite import as_finite
 from spnc.leaves.numeric import as_numeric
 from spnc.program.program import LeafTable, Parameters, Program
@@ -61,18 +62,27 @@ def circuit_data(
     image = None
     if shape is not None:
         image = {"height": shape.height, "width": shape.width, "places": shape.places.tolist()}
+    warps: dict[Warp, int] = {}  # each once, however many leaves are on it
+    leaves = [part for leaf, table in tables for part in _leaves(leaf, table, warps)]
     return {
         "name": visible(name),
         "columns": [_column(column) for column in program.columns],
         "image": image,
         "root": program.root,
-        "leaves": [part for leaf, table in tables for part in _leaves(leaf, table)],
+        "leaves": leaves,
+        "warps": [
+            {"values": _text(own.pieces.values, "<f8"), "places": _text(own.pieces.places, "<f8")}
+            for own in warps
+        ],
         "segments": segments,
     }
 
 
-def _leaves(leaf: LeafTable, table: Floats) -> Iterator[dict[str, Any]]:
-    """Yield a table of leaves; in parts of neighbours over one column if they need its warp."""
+def _leaves(leaf: LeafTable, table: Floats, warps: dict[Warp, int]) -> Iterator[dict[str, Any]]:
+    """Yield a table of leaves; in parts of neighbours over one column if they need its warp.
+
+    `warps` numbers the warps that leaves need. New ones are added.
+    """
     name, ends = leaf.distribution, [0, len(leaf)]
     if leaf.kind.is_finite:
         name, table = "states", as_finite(leaf.kind).probabilities(table, leaf.states)
@@ -88,8 +98,7 @@ def _leaves(leaf: LeafTable, table: Floats) -> Iterator[dict[str, Any]]:
         }
         if not leaf.kind.is_finite and as_numeric(leaf.kind).needs_warp:
             warp = leaf.columns.warps[int(leaf.columns.warp[first])]
-            found["values"] = _text(warp.pieces.values, "<f8")
-            found["places"] = _text(warp.pieces.places, "<f8")
+            found["warp"] = warps.setdefault(warp, len(warps))
         yield found
 
 

@@ -2,104 +2,119 @@
 
 The marginal density is a mixture of two parts, and constant in each of many pieces:
 
-- a *smooth* part, the average of several histograms whose bins hold about equally many rows and
-  are shifted against one another;
+- a *smooth* part (`spnc.leaves.warp_smooth`);
 - *boxes*, one resolution wide, on values that repeat: rounded values do, and so do defaults.
 
 Their shares are those of a Pitman-Yor process whose base is the smooth part: a value with c of n
-rows gets (c - d) / (n + a), the smooth part the rest. The width of the bins, the discount d and the
-concentration a have the best likelihood of each row given all others. So a column of measurements
-without a pattern in its digits gets no boxes to speak of, and one of codes little else.
+rows gets (c - d) / (n + a), the smooth part the rest. The discount d, the concentration a and the
+weights of what the smooth part is mixed of have the best likelihood of each row given all others.
+So a column of measurements without a pattern in its digits gets no boxes to speak of, and one of
+codes little else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from spnc.common.arrays import Floats, Ints
 from spnc.data.warp import Warp
+from spnc.leaves.warp_smooth import Marginal, Part, Values, mixed, parts_of
 
-SHIFTS = 8  # histograms that the smooth part is the average of
-BINS = (0.5, 1.0, 2.0, 4.0)  # candidates for the rows of a bin, in square roots of all rows
 DISCOUNTS = (0.0, 0.25, 0.5, 0.75, 0.9)
 CONCENTRATIONS = 40  # candidates, from a third of a row to 300 times all rows
-BACKGROUND_ROWS = 0.5  # pseudo-rows of a normal distribution, twice as wide as the column
-# On the values for which they are worth most. With 256, the column of 901 distinct values among the
-# tables of the benchmarks loses 0.26 nats a row on validation rows, with 1,024 nothing.
-MOST_BOXES = 1024
-MOST_PIECES = 256  # of the smooth part
+ROUNDS = 3  # of shares and weights in turns; more change nothing that validation rows notice
+STEPS = 30  # of EM for the weights, in a round
+BACKGROUND_ROWS = 0.5  # pseudo-rows of the normal part, which is the first
+MOST_JUDGED = 16384  # values by which shares and weights are judged, evenly chosen
+LEAST_GAIN = 1e-4  # nats a row: boxes that are worth less together are left out
+MOST_BOXES = 32768  # a limit to memory; no table of the benchmarks has a column with so many values
+ROUNDED = 0.5  # of the rows; see `distinct`
+ONE_ROW = 1e-9  # rounding errors of the weight of a row
 SAME_EDGE = 1e-6  # of a resolution
-LEAST_LOSS = 1e-7  # nats a row; merging two pieces for less is no loss
 LONGEST = 0.1  # a piece spans at most this much of the normal distribution's standard deviation
-
-
-class Marginal(NamedTuple):
-    """A density that is constant between edges: the probability of each piece."""
-
-    edges: Floats
-    chances: Floats
 
 
 class _Shares(NamedTuple):
     """How rows are shared out between boxes and the smooth part."""
 
     score: float  # the mean log-likelihood of a row given all others
-    rows_of_bin: float
     discount: float
-    concentration: float
+    concentration: float  # infinite without boxes
 
 
 def fitted_warp(values: Floats, weights: Floats, resolution: float) -> Warp | None:
     """Return the warp of a column with these values, NaN where missing; None without two values.
 
-    Rows with weight zero count nothing.
+    Rows with weight zero count nothing. Weights below one on average are scaled to one: the
+    likelihood of a row given all others leaves out one row.
     """
     known = ~np.isnan(values) & (weights > 0.0)
-    own, held = _distinct(values[known], weights[known], resolution)
-    if len(own) < 2:
+    values, weights = values[known], weights[known]
+    weights = weights * max(1.0, len(weights) / max(float(weights.sum()), np.finfo(float).tiny))
+    found = distinct(values, weights, resolution)
+    if len(found.own) < 2:
         return None
-    marginal = marginal_of(own, held, resolution)
-    return _normalising(marginal, float(held.sum()), _spread(own, held))
+    return _normalising(marginal_of(found), found.rows, found.spread)
 
 
-def _distinct(values: Floats, weights: Floats, resolution: float) -> tuple[Floats, Floats]:
-    """Return the distinct values and their weights; those closer than a resolution as one."""
+def distinct(values: Floats, weights: Floats, resolution: float) -> Values:
+    """Return the distinct values and their weights.
+
+    Where most rows have others, but not of the same value, in their cell of the grid of the
+    resolution, all values are rounded to it. Otherwise, values stay what they are, except that
+    those in the same cell less than half a resolution apart are one, at their mean.
+    """
     own, where = np.unique(values, return_inverse=True)
-    if len(own) > 1 and np.diff(own).min() < resolution * (1.0 - 1e-6):
-        own, where = np.unique(np.rint(values / resolution), return_inverse=True)
-        own = own * resolution
-    mass: Floats = np.bincount(where.reshape(-1), weights, len(own)).astype(np.float64)
-    return own, mass
+    mass = _sums(where, weights, len(own))
+    if len(own) < 2 or np.diff(own).min() >= resolution * (1.0 - 1e-6):
+        return Values(own, mass, resolution)
+    cells, cell = np.unique(np.rint(own / resolution), return_inverse=True)
+    together = np.bincount(cell)[cell] > 1
+    if mass[together].sum() > ROUNDED * mass.sum():
+        return Values(cells * resolution, _sums(cell, mass, len(cells)), resolution)
+    apart = (np.diff(own) >= 0.5 * resolution) | (np.diff(cell) > 0)
+    group = np.concatenate([[0], np.cumsum(apart)])
+    first = own[np.concatenate([[True], apart])]
+    held = _sums(group, mass, len(first))
+    means = first + _sums(group, mass * (own - first[group]), len(first)) / held
+    return Values(means, held, resolution)
 
 
-def _spread(own: Floats, held: Floats) -> float:
-    """Return the standard deviation of weighted values."""
-    share = held / held.sum()
-    apart = own - own[0]
-    return float(np.sqrt(max((share * apart**2).sum() - (share * apart).sum() ** 2, 0.0)))
+def _sums(group: Ints, weights: Floats, groups: int) -> Floats:
+    """Return the total weight of each group."""
+    found: Floats = np.bincount(group.reshape(-1), weights, groups).astype(np.float64)
+    return found
 
 
 # ---- the density -------------------------------------------------------------------------------
 
 
-def marginal_of(own: Floats, held: Floats, resolution: float) -> Marginal:
-    """Return the density of distinct values with these weights."""
-    total, middles = float(held.sum()), 0.5 * (own[1:] + own[:-1])
-    candidates = [_shares(own, held, middles, resolution, factor) for factor in BINS]
-    best = max(candidates, key=lambda shares: shares.score)
-    smooth = merged(_smooth(own, held, middles, resolution, best.rows_of_bin), MOST_PIECES)
-    if np.isinf(best.concentration):
+def marginal_of(values: Values) -> Marginal:
+    """Return the density of a column."""
+    parts = parts_of(values)
+    shares, weights = _fitted(values, parts)
+    smooth = mixed(parts, weights)
+    if np.isinf(shares.concentration):
         return smooth
-    boxes = np.maximum(held - best.discount, 0.0) / (total + best.concentration)
+    return _with_boxes(values, smooth, shares)
+
+
+def _with_boxes(values: Values, smooth: Marginal, shares: _Shares) -> Marginal:
+    """Return the smooth part with boxes on the values for which they are worth most."""
+    own, held, resolution = values
+    boxes = np.maximum(held - shares.discount, 0.0) / (values.rows + shares.concentration)
     low, high = own - 0.5 * resolution, own + 0.5 * resolution
-    # Boxes meet in the middle where two values are one resolution apart, up to rounding.
-    low[1:], high[:-1] = np.maximum(low[1:], middles), np.minimum(high[:-1], middles)
-    below = _cumulative(smooth)
+    # Boxes meet in the middle where two values are one resolution apart, or less.
+    low[1:], high[:-1] = np.maximum(low[1:], values.middles), np.minimum(high[:-1], values.middles)
+    below = smooth.below
     beside = (1.0 - boxes.sum()) * np.diff(np.interp([low, high], smooth.edges, below), axis=0)[0]
     gain = (boxes + beside) * np.log1p(boxes / np.maximum(beside, np.finfo(float).tiny))
-    chosen = np.sort(np.argsort(-gain, kind="stable")[:MOST_BOXES])
+    chosen = np.argsort(-gain, kind="stable")
+    left_out = np.cumsum(gain[chosen][::-1])[::-1]  # by box, with all that are worth less
+    chosen = np.sort(chosen[left_out > LEAST_GAIN][:MOST_BOXES])
     low, high, boxes = low[chosen], high[chosen], boxes[chosen]
     edges = np.unique(np.concatenate([smooth.edges, low, high]))
     # Edges that differ by rounding errors are one.
@@ -113,100 +128,52 @@ def marginal_of(own: Floats, held: Floats, resolution: float) -> Marginal:
     return Marginal(edges, np.diff(reached))
 
 
-def _cumulative(marginal: Marginal) -> Floats:
-    """Return the probability below each edge."""
-    return np.concatenate([[0.0], np.cumsum(marginal.chances)])
+def _fitted(values: Values, parts: Sequence[Part]) -> tuple[_Shares, Floats]:
+    """Return the best shares of the boxes, and the weights of the parts of the smooth part."""
+    count = len(values.own)
+    judged = np.linspace(0, count - 1, min(count, MOST_JUDGED)).astype(np.int64)
+    chances = np.array([part.of_others[judged] for part in parts]) * values.resolution
+    chances = np.clip(chances, np.finfo(float).tiny, 1.0)
+    held, total = values.held[judged], values.rows
+    weights = np.full(len(parts), 1.0 / len(parts))
+    for _ in range(ROUNDS):
+        shares = _shares(held, weights @ chances, total, count)
+        repeated, drawn = np.zeros_like(held), np.ones_like(held)
+        if np.isfinite(shares.concentration):
+            repeated, drawn = _odds(held, shares.discount, np.array(shares.concentration), count)
+        for _ in range(STEPS):
+            own = weights[:, None] * chances * drawn
+            weights = (own / (own.sum(axis=0) + repeated)) @ held
+            weights[0] += BACKGROUND_ROWS
+            weights /= weights.sum()
+    return _shares(held, weights @ chances, total, count), weights
 
 
-def _shares(
-    own: Floats, held: Floats, middles: Floats, resolution: float, factor: float
-) -> _Shares:
-    """Return the best shares for bins of `factor` times the square root of all rows."""
-    total = float(held.sum())
-    rows = max(2.0, factor * np.sqrt(total))
-    # The smooth density at each value, if no row had this value.
-    spread = 2.0 * _spread(own, held) + resolution
-    mean = float((own * held).sum() / total)
-    normal = np.exp(-0.5 * ((own - mean) / spread) ** 2) / (spread * np.sqrt(2.0 * np.pi))
-    density = np.zeros(len(own))
-    for shift in range(SHIFTS):
-        number, edges = _bins(own, held, middles, resolution, rows, shift / SHIFTS)
-        inside = np.bincount(number, held)[number] - held
-        density += inside / np.diff(edges)[number] / SHIFTS
-    density = (density + BACKGROUND_ROWS * normal) / (total - held + BACKGROUND_ROWS)
-    expected = np.minimum(density * resolution, 1.0)
-    score = held @ np.log(np.maximum(expected, np.finfo(float).tiny)) / total
-    best = _Shares(float(score), rows, 0.0, np.inf)  # no boxes at all
-    others = len(own) - (held <= 1.0)  # distinct values of the other rows
-    for discount in DISCOUNTS:
-        repeated = np.maximum(held - 1.0 - discount, 0.0)
-        for concentration in np.geomspace(0.3, 300.0 * total, CONCENTRATIONS).tolist():
-            chance = repeated + (concentration + discount * others) * expected
-            score = held @ np.log(chance / (total - 1.0 + concentration)) / total
-            if score > best.score:
-                best = _Shares(float(score), rows, discount, concentration)
-    return best
+def _odds(
+    held: Floats, discount: float, concentration: Floats, count: int
+) -> tuple[Floats, Floats]:
+    """Return how often, among the other rows, a row repeats each value or is drawn anew.
 
-
-def _bins(
-    own: Floats, held: Floats, middles: Floats, resolution: float, rows: float, shift: float
-) -> tuple[Ints, Floats]:
-    """Return the number of the bin of each value, and the edges of all bins.
-
-    Bins have about `rows` rows each, but for the first and the last, and end between two values.
+    `count` is the number of distinct values. A row that is drawn anew comes from the smooth part.
     """
-    reached = (np.cumsum(held) - 0.5 * held) / rows
-    _, number = np.unique(np.floor(reached + shift), return_inverse=True)
-    ends = np.flatnonzero(np.diff(number))
-    low, high = own[0] - 0.5 * resolution, own[-1] + 0.5 * resolution
-    return number, np.concatenate([[low], middles[ends], [high]])
+    others = count - (held < 1.0 + ONE_ROW)  # distinct values of the other rows
+    drawn: Floats = concentration + discount * others
+    return np.maximum(held - 1.0 - discount, 0.0), drawn
 
 
-def _smooth(own: Floats, held: Floats, middles: Floats, resolution: float, rows: float) -> Marginal:
-    """Return the average of histograms with about this many rows in a bin."""
-    parts = []
-    for shift in range(SHIFTS):
-        number, edges = _bins(own, held, middles, resolution, rows, shift / SHIFTS)
-        counts = np.bincount(number, held)
-        parts.append((edges, np.concatenate([[0.0], np.cumsum(counts / counts.sum())])))
-    every = np.unique(np.concatenate([edges for edges, _ in parts]))
-    reached = np.mean([np.interp(every, edges, below) for edges, below in parts], axis=0)
-    return Marginal(every, np.diff(reached))
-
-
-def merged(marginal: Marginal, most: int) -> Marginal:
-    """Return a density of at most this many pieces: neighbours are merged that differ least."""
-    edges, chances = marginal
-    while len(chances) > 1:
-        widths = np.diff(edges)
-        information = _information(chances, widths)
-        both = _information(chances[1:] + chances[:-1], widths[1:] + widths[:-1])
-        loss = information[1:] + information[:-1] - both
-        # Pairs that lose less than both pairs beside them, so that no piece is in two of them.
-        beside = np.minimum(
-            np.concatenate([loss[1:], [np.inf]]), np.concatenate([[np.inf], loss[:-1]])
-        )
-        first = np.concatenate([[np.inf], loss[:-1]])
-        chosen = np.flatnonzero((loss <= beside) & (loss < first))
-        chosen = chosen[np.argsort(loss[chosen], kind="stable")]
-        excess = len(chances) - most
-        wanted = loss[chosen] < LEAST_LOSS
-        if excess > 0:
-            wanted |= np.arange(len(chosen)) < min(excess, max(1, len(chosen) // 4))
-        chosen = np.sort(chosen[wanted])
-        if not len(chosen):
-            break
-        chances = chances.copy()
-        chances[chosen] += chances[chosen + 1]
-        chances = np.delete(chances, chosen + 1)
-        edges = np.delete(edges, chosen + 1)
-    return Marginal(edges, chances)
-
-
-def _information(chances: Floats, widths: Floats) -> Floats:
-    """Return each piece's part of the expected log density."""
-    known = np.where(chances > 0.0, chances, 1.0)
-    return np.where(chances > 0.0, chances * np.log(known / widths), 0.0)
+def _shares(held: Floats, expected: Floats, total: float, count: int) -> _Shares:
+    """Return the best shares, given the chance that the smooth part gives each value."""
+    rows = float(held.sum())
+    best = _Shares(float(held @ np.log(expected)) / rows + LEAST_GAIN, 0.0, np.inf)
+    concentrations = np.geomspace(0.3, 300.0 * total, CONCENTRATIONS)[:, None]
+    for discount in DISCOUNTS:
+        repeated, drawn = _odds(held, discount, concentrations, count)
+        chance = (repeated + drawn * expected) / (total - 1.0 + concentrations)
+        scores = np.log(chance) @ held / rows
+        if scores.max() > best.score:
+            i = int(np.argmax(scores))
+            best = _Shares(float(scores[i]), discount, float(concentrations[i, 0]))
+    return best
 
 
 # ---- the map -----------------------------------------------------------------------------------
@@ -220,17 +187,20 @@ def _normalising(marginal: Marginal, rows: float, spread: float) -> Warp:
     from scipy.special import ndtr, ndtri
 
     tail = 0.25 / (rows + 0.5)
-    below = _cumulative(marginal)
+    below = marginal.below
     below = tail + (1.0 - 2.0 * tail) * below / below[-1]
     places = ndtri(below)
+    # A piece without probability, up to rounding errors, is a part of the next one.
+    has_some = np.concatenate([[True], np.diff(places) > 0.0])
+    edges, below, places = marginal.edges[has_some], below[has_some], places[has_some]
     counts = np.maximum(1, np.ceil(np.diff(places) / LONGEST)).astype(np.int64)
     piece = np.repeat(np.arange(len(counts)), counts)
     part = (np.arange(len(piece)) - (np.cumsum(counts) - counts)[piece]) / counts[piece]
     # Equal steps of places; values are where these have their share of the piece.
     at = places[piece] + part * np.diff(places)[piece]
     share = (ndtr(at) - below[piece]) / np.diff(below)[piece]
-    values = marginal.edges[piece] + share * np.diff(marginal.edges)[piece]
-    values = np.concatenate([values, marginal.edges[-1:]])
+    values = edges[piece] + share * np.diff(edges)[piece]
+    values = np.concatenate([values, edges[-1:]])
     at = np.concatenate([at, places[-1:]])
     # Beyond the ends, the density falls by a factor of e with every standard deviation or so.
     values = np.concatenate([[values[0] - spread], values, [values[-1] + spread]])

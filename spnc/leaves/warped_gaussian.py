@@ -20,20 +20,19 @@ from spnc.leaves.gaussian import Gaussian
 from spnc.leaves.leaf_columns import LeafColumns
 from spnc.leaves.normal import NormalLeaf, variance_of
 from spnc.leaves.numeric import (
-    NORMAL_HEIGHT,
     WIDTH_TOLERANCE,
     not_finite,
     not_positive,
     only_possible,
     resolution_of,
 )
+from spnc.leaves.warp_pieces import least_deviation, modes, moments
 from spnc.registry import LEAVES
 
 Map = Callable[[Warp, Floats], Floats]
 # Grids of means around the best so far, each as wide as two steps of the one before.
 _GRID = np.linspace(-1.0, 1.0, 33)
 _ZOOMS = 7
-_STEPS = 200  # of an iteration that converges within a few steps, but for rare leaves
 
 
 @LEAVES.register("warped-gaussian")
@@ -106,7 +105,7 @@ class WarpedGaussian(NormalLeaf):
         for warp, own in _by_warp(columns):
             centre = warp.to_values(mean[own])
             first, last = (warp.piece_of(centre + side * half[own]) for side in (-1.0, 1.0))
-            found[own] = _least_deviation(warp, mean[own], first, last, 2.0 * half[own])
+            found[own] = least_deviation(warp, mean[own], first, last, 2.0 * half[own])
         return found
 
     @classmethod
@@ -177,24 +176,7 @@ class WarpedGaussian(NormalLeaf):
         """
         found = np.empty(len(table))
         for warp, own in _by_warp(columns):
-            pieces = warp.pieces
-            first, last = (warp.to_places(end[own])[:, None] for end in (low, high))
-            starts = np.concatenate([[-np.inf], pieces.places[1:-1]])
-            stops = np.concatenate([pieces.places[1:-1], [np.inf]])
-            start, stop = np.maximum(starts, first), np.minimum(stops, last)
-            mean, sd = table[own, :1], table[own, 1:]
-            best = np.clip(mean, start, np.maximum(start, stop))
-            height = np.log(pieces.slopes) - 0.5 * ((best - mean) / sd) ** 2
-            height = np.where(start <= stop, height, -np.inf)
-            chosen = np.argmax(height, axis=1)[:, None]
-            place, piece = np.take_along_axis(best, chosen, axis=1)[:, 0], chosen[:, 0]
-            inside = pieces.values[piece] + (place - pieces.places[piece]) / pieces.slopes[piece]
-            # The end of a piece belongs to the next one, whose density may be lower.
-            ends = np.take_along_axis(stop, chosen, axis=1)[:, 0]
-            inside = np.where(
-                (place >= ends) & (ends < last[:, 0]), np.nextafter(inside, -np.inf), inside
-            )
-            found[own] = np.clip(inside, low[own], high[own])
+            found[own] = modes(warp, table[own], low[own], high[own])
         return found
 
     @classmethod
@@ -216,7 +198,7 @@ class WarpedGaussian(NormalLeaf):
         """Return mean and variance given low <= value <= high, from those within each piece."""
         mean, variance = np.empty(len(table)), np.empty(len(table))
         for warp, own in _by_warp(columns):
-            mean[own], variance[own] = _moments(warp, table[own], low[own], high[own])
+            mean[own], variance[own] = moments(warp, table[own], low[own], high[own])
         mass = cls.interval(table, low[:, None], high[:, None], columns)[:, 0]
         return only_possible(mass, mean, variance)
 
@@ -252,35 +234,6 @@ def _by_warp(columns: LeafColumns) -> list[tuple[Warp, Ints]]:
     return [(warp, own) for warp, own in pairs if len(own)]
 
 
-def _least_deviation(
-    warp: Warp, mean: Floats, first: Ints, last: Ints, resolution: Floats
-) -> Floats:
-    """Return the least deviations whose densities in pieces first … last are within the bound.
-
-    In a piece of slope s that is d away from the mean, the density is at most 1/resolution if
-    sd >= resolution · s · exp(-d² / (2 sd²)) / sqrt(2 pi). The right side rises with sd, so taking
-    it for sd again and again, from below, ends at the least solution. Leaves wider than the column
-    itself would have higher densities in its tails, not lower ones.
-    """
-    pieces = warp.pieces
-    counts = last - first + 1
-    starts = np.cumsum(counts) - counts
-    leaf = np.repeat(np.arange(len(mean)), counts)
-    piece = first[leaf] + np.arange(len(leaf)) - starts[leaf]
-    low = np.where(piece == 0, -np.inf, pieces.places[piece])
-    high = np.where(piece == len(pieces.slopes) - 1, np.inf, pieces.places[piece + 1])
-    apart = np.maximum(np.maximum(low - mean[leaf], mean[leaf] - high), 0.0)
-    most = NORMAL_HEIGHT * resolution[leaf] * pieces.slopes[piece]
-    found = np.maximum.reduceat(np.where(apart == 0.0, most, 0.0), starts)
-    widest = np.maximum(found, 1.0)
-    for _ in range(_STEPS):
-        before = found
-        found = np.maximum.reduceat(most * np.exp(-0.5 * (apart / before[leaf]) ** 2), starts)
-        if (found <= before * (1.0 + WIDTH_TOLERANCE)).all():
-            break
-    return np.minimum(np.maximum(found, before), widest)
-
-
 def _on_warps(function: Map, numbers: Floats, columns: LeafColumns) -> Floats:
     """Return a function of the numbers of each leaf; one row of them may be for all leaves."""
     warps = _by_warp(columns)
@@ -290,33 +243,3 @@ def _on_warps(function: Map, numbers: Floats, columns: LeafColumns) -> Floats:
     for warp, own in warps:
         found[own] = function(warp, numbers if len(numbers) == 1 else numbers[own])
     return found
-
-
-def _moments(warp: Warp, table: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return mean and variance within intervals, of leaves over one column."""
-    pieces = warp.pieces
-    starts = np.concatenate([[-np.inf], pieces.places[1:-1]])
-    stops = np.concatenate([pieces.places[1:-1], [np.inf]])
-    start = np.maximum(starts, warp.to_places(low)[:, None])
-    stop = np.minimum(stops, warp.to_places(high)[:, None])
-    inside = start < stop
-    # Leaves and pieces that have something in common, as leaves of their own.
-    leaf, piece = np.nonzero(inside)
-    own = table[leaf]
-    known = LeafColumns.of([Column("x", "real", 0)], np.zeros(len(leaf), dtype=np.int64))
-    ends = start[leaf, piece], stop[leaf, piece]
-    mass = Gaussian.interval(own, ends[0][:, None], ends[1][:, None], known)[:, 0]
-    place, spread = Gaussian.moments_within(own, *ends, known)
-    possible = mass > 0.0
-    mass, leaf, piece = mass[possible], leaf[possible], piece[possible]
-    slope = pieces.slopes[piece]
-    value = pieces.values[piece] + (place[possible] - pieces.places[piece]) / slope
-    total = np.bincount(leaf, mass, len(table))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Differences from a value nearby keep the digits of values far from zero.
-        near = np.full(len(table), np.nan)
-        near[leaf] = value
-        mean = near + np.bincount(leaf, mass * (value - near[leaf]), len(table)) / total
-        apart = (value - mean[leaf]) ** 2 + spread[possible] / slope**2
-        variance = np.bincount(leaf, mass * apart, len(table)) / total
-    return mean, variance

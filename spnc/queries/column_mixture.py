@@ -21,6 +21,9 @@ from spnc.queries.value_sets import Span, ValueSet, is_whole
 
 _HALVINGS = 200  # until two doubles between which a quantile lies are neighbours
 _NODES = 32  # of Gauss-Legendre quadrature in a panel
+# Warps have tens of thousands of panels: fewer nodes in those that hold less of the probability.
+_MANY_PANELS, _LIKELY, _FEW_NODES = 1024, 1e-3, 4
+_MOST_CELLS = 2**22  # leaves times values that are computed at once
 # The logits of the shares between which a density is integrated: from 1e-12 to 1 - 1e-12.
 _LOGITS = np.linspace(-27.6, 27.6, 93)
 _TAIL = 1e-17  # the probability beyond the values over which a count is summed
@@ -70,22 +73,33 @@ class Part:
 
     def cdf(self, values: Floats) -> Floats:
         """Return the weighted probability of at most each value, `[value]`."""
-        low, high = self.span
-        shape = (len(self.table), len(values))
-        upper = np.broadcast_to(np.minimum(values, high), shape)
-        if np.isinf(low):
-            below = self.kind.cdf(self.table, upper, self.columns)
-        else:
-            below = self.kind.interval(self.table, np.full(shape, low), upper, self.columns)
-        found: Floats = (self.weights / self.chances) @ below
-        return found
+        return self._weighted(self._below, values)
 
     def density(self, values: Floats) -> Floats:
         """Return the weighted density at each value, `[value]`."""
         inside = (self.span[0] <= values) & (values <= self.span[1])
-        dense = np.exp(self.kind.log_density(self.table, values[None], self.columns))
-        found: Floats = ((self.weights / self.chances) @ dense) * inside
+        return self._weighted(self._dense, values) * inside
+
+    def _below(self, values: Floats) -> Floats:
+        """Return the probability of at most each value, `[leaf, value]`."""
+        low, high = self.span
+        shape = (len(self.table), len(values))
+        upper = np.broadcast_to(np.minimum(values, high), shape)
+        if np.isinf(low):
+            return self.kind.cdf(self.table, upper, self.columns)
+        return self.kind.interval(self.table, np.full(shape, low), upper, self.columns)
+
+    def _dense(self, values: Floats) -> Floats:
+        """Return the density at each value, `[leaf, value]`."""
+        found: Floats = np.exp(self.kind.log_density(self.table, values[None], self.columns))
         return found
+
+    def _weighted(self, function: Callable[[Floats], Floats], values: Floats) -> Floats:
+        """Return the weighted sum over leaves of a function of some values at once."""
+        some = max(1, _MOST_CELLS // max(len(self.table), 1))
+        shares = self.weights / self.chances
+        begins = range(0, max(len(values), 1), some)
+        return np.concatenate([shares @ function(values[i : i + some]) for i in begins])
 
     def moments(self) -> tuple[Floats, Floats]:
         """Return mean and variance of each leaf within the interval."""
@@ -187,10 +201,10 @@ class ColumnMixture:
         """Return the entropy in nats; that of a density for a real column or a date."""
         if self.column.is_finite:
             return _entropy(self.probabilities())
-        return self.expectation(lambda values: -_log_or_zero(self.density(values)))
+        return self.expectation(lambda _values, dense: -_log_or_zero(dense))
 
-    def expectation(self, function: Callable[[Floats], Floats]) -> float:
-        """Return the expectation of a function of a numeric column.
+    def expectation(self, function: Callable[[Floats, Floats], Floats]) -> float:
+        """Return the expectation of a function of values of a numeric column and of their density.
 
         It is a sum over counts. For a real column or a date it is integrated by quadrature between
         quantiles; panels end where the density may jump: at the ends of intervals and of leaves.
@@ -198,7 +212,8 @@ class ColumnMixture:
         if self.column.kind == "count":
             low, high = self.quantiles(np.array([0.0, 1.0 - _TAIL]))
             values = np.arange(low, high + 1.0)
-            return float(self.density(values) @ function(values))
+            dense = self.density(values)
+            return float(dense @ function(values, dense))
         # Logistic shares: panels in the tails are as narrow as those in the middle.
         ends = [self.quantile(float(s)) for s in 1.0 / (1.0 + np.exp(-_LOGITS))]
         for part in self.parts:
@@ -206,11 +221,27 @@ class ColumnMixture:
         edges = np.unique(
             [e for e in ends if np.isfinite(e) and ends[0] <= e <= ends[len(_LOGITS) - 1]]
         )
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-        half = 0.5 * np.diff(edges)
-        values = (edges[:-1] + half)[:, None] + half[:, None] * nodes
-        dense = self.density(values.ravel()).reshape(values.shape)
-        terms = dense * function(values.ravel()).reshape(values.shape)
+        if len(edges) <= _MANY_PANELS:
+            return self._integral(function, edges[:-1], edges[1:], _NODES)
+        likely = np.diff(self.cdf(edges)) > _LIKELY
+        return sum(
+            self._integral(function, edges[:-1][own], edges[1:][own], nodes)
+            for own, nodes in ((likely, _NODES), (~likely, _FEW_NODES))
+        )
+
+    def _integral(
+        self,
+        function: Callable[[Floats, Floats], Floats],
+        low: Floats,
+        high: Floats,
+        nodes: int,
+    ) -> float:
+        """Return the expectation of a function, as far as it comes from these panels."""
+        places, weights = np.polynomial.legendre.leggauss(nodes)
+        half = 0.5 * (high - low)
+        values = (low + half)[:, None] + half[:, None] * places
+        dense = self.density(values.ravel())
+        terms = (dense * function(values.ravel(), dense)).reshape(values.shape)
         return float((terms @ weights * half).sum())
 
     def sample(self, rows: int, rng: np.random.Generator) -> Floats:

@@ -155,11 +155,12 @@ def _leaf_divergences(program: Program, leaf: LeafTable, own: Floats, other: Flo
     found = np.zeros(len(leaf))
     for n in np.flatnonzero((own != other).any(axis=1)).tolist():
         first, second = (_mixture(program, leaf, table, n) for table in (own, other))
-        found[n] = first.expectation(partial(_log_ratio, first, second))
+        found[n] = first.expectation(partial(_log_ratio, second))
     return found
 
 
-def _log_ratio(first: ColumnMixture, second: ColumnMixture, values: Floats) -> Floats:
+def _log_ratio(other: ColumnMixture, values: Floats, dense: Floats) -> Floats:
+    """Return how much likelier values are than under another distribution, given their density."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.log(first.density(values)) - np.log(second.density(values))
-    return np.where(first.density(values) > 0.0, found, 0.0)
+        found = np.log(dense) - np.log(other.density(values))
+    return np.where(dense > 0.0, found, 0.0)

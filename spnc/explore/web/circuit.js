@@ -8,18 +8,25 @@ function decoded(text, Type) {
   return new Type(found.buffer);
 }
 
-// Return the functions of a table's leaves.
-function leafKind(leaf) {
-  const warped = WARPED[leaf.kind];
-  return warped ? warped(decoded(leaf.values, Float64Array), decoded(leaf.places, Float64Array)) : KINDS[leaf.kind];
+// Return a function that returns the functions of a table's leaves; those on the same warp have the same.
+function leafKinds(warps) {
+  const knots = warps.map((warp) => [decoded(warp.values, Float64Array), decoded(warp.places, Float64Array)]);
+  const made = new Map();
+  return (leaf) => {
+    if (!WARPED[leaf.kind]) return KINDS[leaf.kind];
+    const key = `${leaf.kind} ${leaf.warp}`;
+    if (!made.has(key)) made.set(key, WARPED[leaf.kind](...knots[leaf.warp]));
+    return made.get(key);
+  };
 }
 
 class Circuit {
   constructor(source) {
     this.columns = source.columns.map((column, index) => new Column(column, index));
     this.root = source.root;
+    const kindOf = leafKinds(source.warps);
     this.tables = source.leaves.map((leaf) => ({
-      kind: leafKind(leaf), // undefined for a table of the probabilities of states
+      kind: kindOf(leaf), // undefined for a table of the probabilities of states
       width: leaf.width,
       restricted: leaf.restricted,
       variables: decoded(leaf.columns, Int32Array),

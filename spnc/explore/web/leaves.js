@@ -241,7 +241,9 @@ const KINDS = {
 // is linear between them and goes on beyond its ends.
 function warpedGaussian(values, places) {
   const pieces = values.length - 1;
-  const slope = (i) => (places[i + 1] - places[i]) / (values[i + 1] - values[i]);
+  const slopes = new Float64Array(pieces).map((_, i) => (places[i + 1] - places[i]) / (values[i + 1] - values[i]));
+  const logSlopes = slopes.map(Math.log);
+  const steepest = logSlopes.reduce((most, each) => Math.max(most, each), -Infinity);
   const pieceOf = (knots, x) => {
     let [low, high] = [0, pieces - 1]; // the piece is among these
     while (low < high) {
@@ -252,38 +254,49 @@ function warpedGaussian(values, places) {
   };
   const placeOf = (x) => {
     const i = pieceOf(values, x);
-    return places[i] + (x - values[i]) * slope(i);
+    return places[i] + (x - values[i]) * slopes[i];
   };
   const start = (i) => (i === 0 ? -Infinity : places[i]);
   const end = (i) => (i === pieces - 1 ? Infinity : places[i + 1]);
   return {
     cdf: (t, o, x) => normalCdf((placeOf(x) - t[o]) / t[o + 1]),
     above: (t, o, x) => normalCdf((t[o] - placeOf(x)) / t[o + 1]),
-    density: (t, o, x) => normalDensity((placeOf(x) - t[o]) / t[o + 1]) / t[o + 1] * slope(pieceOf(values, x)),
+    density: (t, o, x) => normalDensity((placeOf(x) - t[o]) / t[o + 1]) / t[o + 1] * slopes[pieceOf(values, x)],
     mode(t, o) {
       let [best, top] = [NaN, -Infinity];
-      for (let i = 0; i < pieces; i++) {
+      // No piece further away is steep enough to be higher than the one at the mean.
+      const reach = t[o + 1] * Math.sqrt(2 * (steepest - logSlopes[pieceOf(places, t[o])])) * (1 + 1e-9);
+      const last = pieceOf(places, t[o] + reach);
+      for (let i = pieceOf(places, t[o] - reach); i <= last; i++) {
         const place = Math.min(Math.max(t[o], start(i)), end(i));
-        const height = Math.log(slope(i)) - 0.5 * ((place - t[o]) / t[o + 1]) ** 2;
-        if (height > top) [best, top] = [values[i] + (place - places[i]) / slope(i), height];
+        const height = logSlopes[i] - 0.5 * ((place - t[o]) / t[o + 1]) ** 2;
+        if (height > top) [best, top] = [values[i] + (place - places[i]) / slopes[i], height];
       }
       return best;
     },
     mean(t, o) { return this.meanWithin(t, o, -Infinity, Infinity); },
     bounds: never,
     meanWithin(t, o, low, high) {
-      const [first, last] = [placeOf(low), placeOf(high)];
+      const [least, most] = [placeOf(low), placeOf(high)];
       const origin = Number.isFinite(low) ? low : values[0];
+      // Where the density is exp(-50) of that at the peak, it is left out.
+      const peak = (Math.min(Math.max(t[o], least), most) - t[o]) / t[o + 1];
+      const reach = t[o + 1] * Math.sqrt(peak * peak + 100);
+      const [from, to] = [Math.max(least, t[o] - reach), Math.min(most, t[o] + reach)];
+      const last = pieceOf(places, to);
       let [total, sum] = [0, 0];
-      for (let i = 0; i < pieces; i++) {
-        const [a, b] = [(Math.max(start(i), first) - t[o]) / t[o + 1], (Math.min(end(i), last) - t[o]) / t[o + 1]];
+      for (let i = pieceOf(places, from); i <= last; i++) {
+        const [a, b] = [(Math.max(start(i), least) - t[o]) / t[o + 1], (Math.min(end(i), most) - t[o]) / t[o + 1]];
         if (!(a < b)) continue;
-        const mass = a > 0 ? normalCdf(-a) - normalCdf(-b) : normalCdf(b) - normalCdf(a);
-        if (!(mass > 0)) continue;
         // The difference of two densities has no digits left in a narrow piece, where they are about equal.
-        const apart = b - a < 1e-4 ? 0.5 * (a + b) : (normalDensity(a) - normalDensity(b)) / mass;
+        const isNarrow = b - a < 1e-4;
+        let mass;
+        if (isNarrow) mass = (b - a) * normalDensity(0.5 * (a + b));
+        else mass = a > 0 ? normalCdf(-a) - normalCdf(-b) : normalCdf(b) - normalCdf(a);
+        if (!(mass > 0)) continue;
+        const apart = isNarrow ? 0.5 * (a + b) : (normalDensity(a) - normalDensity(b)) / mass;
         total += mass;
-        sum += mass * (values[i] - origin + (t[o] + t[o + 1] * apart - places[i]) / slope(i));
+        sum += mass * (values[i] - origin + (t[o] + t[o + 1] * apart - places[i]) / slopes[i]);
       }
       return total > 0 ? origin + sum / total : NaN;
     },

@@ -114,21 +114,27 @@ def _gaussian(table: Floats, cells: Cells) -> Tensor:
 
 def _warped_gaussian(table: Floats, cells: Cells) -> Tensor:
     pieces = [warp.pieces for warp in cells.columns.warps]
-    most = max(len(own.values) for own in pieces)
-    # Inner knots by column, with knots after the last that no value reaches; then the lines.
+    halvings = max(len(own.slopes) - 1 for own in pieces).bit_length()
+    most = 2**halvings
+    # By column, where pieces begin, with some after the last that no value reaches; then the lines.
     first = [int(np.flatnonzero(cells.which == i)[0]) for i in range(int(cells.which.max()) + 1)]
-    knots = np.full((most, len(first), 1), np.inf)
+    begins = np.full((len(first), most), np.inf)
     values, places, slopes = (np.zeros((len(first), most)) for _ in range(3))
     for i, warp in enumerate(cells.columns.warp[first].tolist()):
         own, last = pieces[warp], len(pieces[warp].slopes)
-        knots[: last - 1, i, 0] = own.values[1:-1]
-        values[i, :last], places[i, :last] = own.values[:-1], own.places[:-1]
-        slopes[i, :last] = own.slopes
+        begins[i, :last] = values[i, :last] = own.values[:-1]
+        places[i, :last], slopes[i, :last] = own.places[:-1], own.slopes
     value = cells.known
-    starts = np.arange(len(first), dtype=np.int64)[:, None] * most
-    piece = (value >= knots).where(1.0, 0.0).sum(0).as_indices() + starts
-    slope = _looked_up(slopes, piece)
-    place = _looked_up(places, piece) + (value - _looked_up(values, piece)) * slope
+    # The piece by bisection: the first in the column, then half as many pieces on if they begin
+    # below the value, then a quarter, and so on.
+    starts = np.arange(len(first), dtype=np.float64)[:, None] * most
+    piece = value.isnan().where(starts, starts)
+    for step in (2.0**power for power in reversed(range(halvings))):
+        further = piece + step
+        piece = (value >= _looked_up(begins, further.as_indices())).where(further, piece)
+    index = piece.as_indices()
+    slope = _looked_up(slopes, index)
+    place = _looked_up(places, index) + (value - _looked_up(values, index)) * slope
     return _parabola(table, cells.spread(place)) + cells.spread(slope.log())
 
 

@@ -143,9 +143,10 @@ def test_restricted_leaves_are_leaves_within_an_interval(
     program, parameters = lower(builder.graph)
     plain = encoding._leaves
 
-    def restricted(leaf: Any, table: Any) -> list[dict[str, Any]]:
+    def restricted(leaf: Any, table: Any, warps: Any) -> list[dict[str, Any]]:
         ends = np.array([spans[v] for v in leaf.variables.tolist()])
-        return [{**part, "restricted": True} for part in plain(leaf, np.hstack([table, ends]))]
+        parts = plain(leaf, np.hstack([table, ends]), warps)
+        return [{**part, "restricted": True} for part in parts]
 
     box = {i: ValueSet.of(columns[i], [span]) for i, span in enumerate(spans)}
     own = Posterior(program, parameters, [box])

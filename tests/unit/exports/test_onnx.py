@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import spnc
 from spnc.common.arrays import Floats
 from spnc.data.columns import Column
+from spnc.data.warp import Warp
 from spnc.diagnostics import InputError, Sink
 from spnc.exports.onnx import INPUT, OUTPUT, write_onnx
 from spnc.exports.onnx.densities import DENSITIES, base_of
@@ -26,6 +27,8 @@ from spnc.leaves.gaussian import Gaussian
 from spnc.leaves.histogram import Histogram
 from spnc.leaves.negative_binomial import NegativeBinomial
 from spnc.leaves.poisson import Poisson
+from spnc.leaves.warp_fit import fitted_warp
+from spnc.leaves.warped_gaussian import WarpedGaussian
 from spnc.model import Model
 from spnc.program.lower import lower
 from spnc.registry import BACKENDS, LEAVES
@@ -85,6 +88,23 @@ def test_trees_and_dags_with_missing_cells_and_impossible_rows(
 def test_every_kind_of_leaf(seed: int) -> None:
     graph, rows = leaf_circuit(seed)
     agree(computed(graph, rows), log_likelihood(graph, rows))
+
+
+def test_warps_of_different_sizes_are_bisected() -> None:
+    """One of thousands of pieces beside one of two, and values beyond all knots."""
+    rng = np.random.default_rng(3)
+    written = rng.choice(rng.integers(0, 10**6, 2000), 5000).astype(np.float64)
+    large = fitted_warp(written, np.ones(5000), 1.0)
+    assert large is not None
+    assert len(large.values) > 2000
+    small = Warp((0.0, 1.0, 3.0), (-1.0, 0.0, 0.5))
+    columns = [Column(name, "real", 0, warp=w) for name, w in (("a", large), ("b", small))]
+    builder = Builder(columns)
+    leaves = [builder.leaf(i, WarpedGaussian(0.3, 0.6)) for i in range(2)]
+    builder.graph.graph["root"] = builder.product(leaves)
+    rows = np.stack([rng.choice(written, 50) + rng.uniform(-1, 1, 50), rng.normal(1, 2, 50)], 1)
+    rows[:4, 0] = np.nan, -1e7, 1e7, large.values[7]
+    agree(computed(builder.graph, rows), log_likelihood(builder.graph, rows))
 
 
 def test_every_built_in_leaf_over_numbers_has_an_expression() -> None:
