@@ -139,6 +139,21 @@ def compile_recipe(
     return compiled
 
 
+def compile_rows(
+    recipe: Recipe,
+    dataset: Dataset,
+    sink: Sink,
+    observer: Observer,
+    deadline: Deadline = NEVER,
+    *,
+    workers: Workers = SERIAL,
+) -> Compiled:
+    """Compile a recipe that has been verified, over rows that have been read."""
+    dataset, seconds = warped_for(recipe, dataset), {"data": 0.0}
+    forest = learn_forest(recipe, dataset, sink, observer, seconds, deadline, workers=workers)
+    return link_and_lower(recipe, dataset, forest, sink, observer, seconds, deadline=deadline)
+
+
 def compiled_before(
     recipe: Recipe, dataset: Dataset, sink: Sink, savepoints: Savepoints
 ) -> Compiled | None:

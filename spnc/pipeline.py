@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from spnc.backends.auto import passed_over
@@ -19,9 +20,19 @@ from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Observer, Stage
 from spnc.common.views import trained_html, trained_text
 from spnc.common.workers import SERIAL, Workers
-from spnc.compilation import KEEP_NOTHING, Compiled, Keeping, compile_recipe, model_of, timed
+from spnc.compilation import (
+    KEEP_NOTHING,
+    Compiled,
+    Keeping,
+    compile_recipe,
+    compile_rows,
+    model_of,
+    timed,
+)
 from spnc.data.dataset import Dataset
+from spnc.data.folds import folds_of
 from spnc.diagnostics import Diagnostic, Sink
+from spnc.held_out import CompileFold, hold_out
 from spnc.model import Model
 from spnc.program.score import Score
 from spnc.runs.ended_early import ended_early
@@ -35,7 +46,7 @@ from spnc.runs.preparation import Purpose
 from spnc.runs.watch import expect_training
 from spnc.spec.recipe import Recipe
 from spnc.training import Enough, FitResult, State
-from spnc.training.fit import ProgramFitter
+from spnc.training.fit import Kept, ProgramFitter
 from spnc.training.objectives.joint import Joint
 from spnc.training.time_limit import Ended, TimeLimit
 
@@ -61,6 +72,7 @@ class Trained:
     # With `objective: conditional`, the scores of the target given the other cells, by split.
     conditional: Mapping[str, Score] = field(default_factory=dict)
     ended: Ended | None = None  # the fit that was ended early, by a time limit or by `--auto`
+    kept: Kept = Kept(0)  # the iterations of its fits
     was_finished: bool = False  # whether nothing was trained, since the run was finished already
 
     def __repr__(self) -> str:
@@ -93,13 +105,13 @@ def train(
     observer, budget = observer or Observer(), budget or Budget()
     if run is None:
         compiled = _compiled(recipe, sink, observer, budget.deadline(), workers)
-        return _fit_and_evaluate(compiled, sink, observer, budget)
+        return _fit_and_evaluate(compiled, sink, observer, budget, workers)
     with run.saving_on_interruption():
         # With a checkpoint, there are parameters to keep, however late it is.
         deadline = budget.deadline() if not run.has_checkpoint else NEVER
         compiled = _compiled(recipe, sink, observer, deadline, workers, run)
         state = run.begin(recipe, compiled.dataset, compiled.program, compiled.parameters)
-        trained = _fit_and_evaluate(compiled, sink, observer, budget, state, run.keep)
+        trained = _fit_and_evaluate(compiled, sink, observer, budget, workers, state, run.keep)
         locked = {}
         if trained.ended is not None:
             program = trained.model.program
@@ -135,12 +147,24 @@ def _fit_and_evaluate(
     sink: Sink,
     observer: Observer,
     budget: Budget,
+    workers: Workers,
     resume: State | None = None,
     keep: Callable[[State], None] | None = None,
 ) -> Trained:
-    limit = TimeLimit.of(budget, compiled.dataset)
-    trained = fit(compiled, sink, observer, resume=resume, keep=keep, limit=limit)
-    trained = evaluate(trained, compiled.dataset, compiled.dataset.splits, observer)
+    recipe, dataset = compiled.recipe, compiled.dataset
+    if recipe.data.folds is None:
+        limit = TimeLimit.of(budget, dataset)
+        trained = fit(compiled, sink, observer, resume=resume, keep=keep, limit=limit)
+    else:
+        compile_folds = (
+            partial(compile_rows, recipe, rows, workers=workers)
+            for rows in folds_of(dataset, recipe.data)
+        )
+        deadline = budget.deadline() if resume is None else NEVER
+        trained = fit_with_folds(
+            compiled, compile_folds, sink, observer, resume=resume, keep=keep, deadline=deadline
+        )
+    trained = evaluate(trained, dataset, dataset.splits, observer)
     report_impossible_rows(trained.scores, sink)
     limits = LimitMetrics.of(compiled.recipe.limits, budget, trained.ended and trained.ended.fit)
     return replace(trained, metrics=replace(trained.metrics, limits=limits))
@@ -156,11 +180,13 @@ def fit(
     enough: Enough | None = None,
     deadline: Deadline = NEVER,
     limit: TimeLimit | None = None,
+    asked: Recipe | None = None,
 ) -> Trained:
     """Fit the parameters and finish the model; its scores are those that training knows.
 
-    `keep` is called after every iteration. `enough` is called with the history before every
-    iteration, and ends training there if it returns True; so does `limit`, in any of the fits.
+    `asked` is the recipe that the model is from, if it is fitted by another. `keep` is called after
+    every iteration. `enough` is called with the history before every iteration, and ends training
+    there if it returns True; so does `limit`, in any of the fits.
     """
     observer = observer or Observer()
     recipe, distinct = compiled.recipe, compiled.dataset.distinct
@@ -193,6 +219,7 @@ def fit(
         fitted = found.fitted
         if found.ended is not None:
             recipe = sink.require(ended_early(recipe, found.ended))
+        recipe = asked or recipe
         compiled = replace(compiled, recipe=recipe, program=found.program)
         model = model_of(compiled, fitted.parameters, backend).finished()
     seconds = _with_planning(seconds, sum(fitter.planning))
@@ -217,7 +244,35 @@ def fit(
     # An objective scores the rows that it can use, which need not be all of them.
     known = fitted.known_scores(distinct) if refined is None else {}
     recipe = recipe.as_trained()
-    return Trained(recipe, model, fitted, known, metrics, ended=found.ended)
+    return Trained(recipe, model, fitted, known, metrics, ended=found.ended, kept=found.kept)
+
+
+def fit_with_folds(
+    compiled: Compiled,
+    folds: Iterable[CompileFold],
+    sink: Sink,
+    observer: Observer,
+    *,
+    resume: State | None = None,
+    keep: Callable[[State], None] | None = None,
+    deadline: Deadline = NEVER,
+) -> Trained:
+    """Hold out every fold once, then fit to all rows as the folds have shown to be best.
+
+    Raises `OutOfTimeError` if the deadline does not leave the time for both.
+    """
+    recipe, dataset = compiled.recipe, compiled.dataset
+
+    def train_fold(compile_fold: CompileFold, own: Sink) -> Trained:
+        part = compile_fold(own, observer, deadline)
+        found = fit(part, own, observer, keep=lambda _: deadline.check(), deadline=deadline)
+        return evaluate(found, part.dataset, ["valid"], observer)
+
+    held = hold_out(recipe, folds, train_fold, observer)
+    held.expect_training(deadline)
+    compiled = replace(compiled, recipe=held.shorter)
+    found = fit(compiled, sink, observer, resume=resume, keep=keep, asked=recipe)
+    return held.completed(evaluate(found, dataset, ["train"], observer))
 
 
 def _with_planning(seconds: Mapping[str, float], planning: float) -> dict[str, float]:

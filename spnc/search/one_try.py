@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from spnc.common.deadline import NEVER, Deadline
@@ -12,7 +13,7 @@ from spnc.common.observer import Observer
 from spnc.compilation import Compiled
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import InputError, Sink
-from spnc.pipeline import Trained, evaluate, fit
+from spnc.pipeline import Trained, evaluate, fit, fit_with_folds
 from spnc.runs.outcome import Outcome
 from spnc.runs.watch import expect_training
 from spnc.search.compile_cache import CompileCache
@@ -79,19 +80,25 @@ def run_try(
         compiled = cache.compile(recipe, own, observer, deadline)
         expect_training(recipe.limits, compiled.parameters, dataset)
         state = journal.begin(compiled, own) or resume
-        found = fit(
-            compiled,
-            own,
-            observer,
-            resume=state,
-            keep=keep,
-            enough=pace.ask,
-            deadline=NEVER if limit is not None and must_train else deadline,
-            limit=limit,
-        )
+        if recipe.data.folds is None:
+            found = fit(
+                compiled,
+                own,
+                observer,
+                resume=state,
+                keep=keep,
+                enough=pace.ask,
+                deadline=NEVER if limit is not None and must_train else deadline,
+                limit=limit,
+            )
+            found = evaluate(found, dataset, SCORED, observer)
+        else:
+            folds = [partial(each.compile, recipe) for each in cache.folds(recipe.data)]
+            found = fit_with_folds(
+                compiled, folds, own, observer, resume=state, keep=keep, deadline=deadline
+            )
     except InputError as error:
         raise _in_try(error, plan) from None
-    found = evaluate(found, dataset, SCORED, observer)
     history, spent = found.fitted.history, found.metrics.seconds
     structure = spent["structure"] + spent["residual"]
     setup = 0.0
