@@ -3,7 +3,7 @@
 The rows are divided into folds (`valid: 5-fold`). For each fold, a model is trained on the rows of
 all others, as if the fold were the validation rows. Their log-likelihoods together are the
 judgement. The model that is kept is then trained on all rows, with what the folds have chosen by
-their validation rows: as many iterations as were best on average, and whether to prune.
+their validation rows: the mean of iterations and shares, and whether to prune.
 See docs/decisions/0072-a-fold-is-a-whole-training.md.
 """
 
@@ -19,17 +19,17 @@ from spnc.common.observer import Observer
 from spnc.diagnostics import InputError, Sink
 from spnc.program.score import Score
 from spnc.runs.metrics import SplitMetrics
-from spnc.spec.recipe import Recipe
+from spnc.spec.recipe import Component, Recipe
 from spnc.training.time_limit import shortened
 
 if TYPE_CHECKING:
-    from spnc.compilation import Compiled
+    from spnc.compilation import Compiled, Grown
     from spnc.pipeline import Trained
 
 # Compiles the recipe over the rows of a fold.
 CompileFold = Callable[[Sink, Observer, Deadline], "Compiled"]
 # Trains on the rows of a fold and scores its validation rows.
-TrainFold = Callable[[CompileFold, Sink], "Trained"]
+TrainFold = Callable[[CompileFold, Sink], tuple["Trained", "Grown | None"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +70,19 @@ def hold_out(
 ) -> HeldOut:
     """Train on the rows of all folds but one, for each of them."""
     began, count = time.monotonic(), recipe.data.folds or 0
-    found = []
+    found: list[Trained] = []
+    forests: list[Grown] = []
     for number, compile_fold in enumerate(folds):
         observer.progress("folds", number, count)
         try:
-            found.append(train_fold(compile_fold, Sink()))
+            trained, grown = train_fold(compile_fold, Sink())
         except InputError as error:
             raise _in_fold(error, number, count) from None
+        found.append(trained)
+        forests += [grown] if grown is not None else []
     known = [trained.conditional["valid"] for trained in found if trained.conditional]
     return HeldOut(
-        for_all_rows(recipe, found),
+        _for_all_rows(recipe, found, forests),
         sum((trained.scores["valid"] for trained in found), Score()),
         sum(known, Score()) if known else None,
         count,
@@ -87,7 +90,7 @@ def hold_out(
     )
 
 
-def for_all_rows(recipe: Recipe, found: Sequence[Trained]) -> Recipe:
+def _for_all_rows(recipe: Recipe, found: Sequence[Trained], forests: Sequence[Grown]) -> Recipe:
     """Return the recipe that needs no validation rows to train as these did on average."""
     kept = [trained.kept for trained in found]
     optimizer = shortened(recipe.optimizer, _mean([each.first for each in kept]))
@@ -100,10 +103,24 @@ def for_all_rows(recipe: Recipe, found: Sequence[Trained]) -> Recipe:
         prune = replace(prune, most_loss=None) if 2 * accepted > len(found) else None
     return replace(
         recipe,
+        forest=tuple(_entry(recipe, number, forests) for number in range(len(recipe.forest))),
+        shares="given",
         optimizer=optimizer or recipe.optimizer,
         objective=objective or recipe.objective,
         prune=prune,
     )
+
+
+def _entry(recipe: Recipe, number: int, forests: Sequence[Grown]) -> Component:
+    """Return an entry of the forest with what validation rows have chosen, on average."""
+    entry = recipe.forest[number]
+    if entry.fit is not None:
+        fits = [kept for grown in forests for owner, kept in grown.fits if owner == number]
+        entry = replace(entry, fit=_mean(fits))
+    if recipe.shares == "fitted":
+        share = sum(grown.shares[number] for grown in forests) / len(forests)
+        entry = replace(entry, weight=share / entry.count)
+    return entry
 
 
 def _mean(iterations: Sequence[int]) -> int:

@@ -23,6 +23,7 @@ from spnc.common.workers import SERIAL, Workers
 from spnc.compilation import (
     KEEP_NOTHING,
     Compiled,
+    Grown,
     Keeping,
     compile_recipe,
     compile_rows,
@@ -32,7 +33,7 @@ from spnc.compilation import (
 from spnc.data.dataset import Dataset
 from spnc.data.folds import folds_of
 from spnc.diagnostics import Diagnostic, Sink
-from spnc.held_out import CompileFold, hold_out
+from spnc.held_out import CompileFold, HeldOut, hold_out
 from spnc.model import Model
 from spnc.program.score import Score
 from spnc.runs.ended_early import ended_early
@@ -104,14 +105,14 @@ def train(
     """
     observer, budget = observer or Observer(), budget or Budget()
     if run is None:
-        compiled = _compiled(recipe, sink, observer, budget.deadline(), workers)
-        return _fit_and_evaluate(compiled, sink, observer, budget, workers)
+        compiled, held = _compiled(recipe, sink, observer, budget.deadline(), workers)
+        return _fit_and_evaluate(recipe, compiled, held, sink, observer, budget)
     with run.saving_on_interruption():
         # With a checkpoint, there are parameters to keep, however late it is.
         deadline = budget.deadline() if not run.has_checkpoint else NEVER
-        compiled = _compiled(recipe, sink, observer, deadline, workers, run)
+        compiled, held = _compiled(recipe, sink, observer, deadline, workers, run)
         state = run.begin(recipe, compiled.dataset, compiled.program, compiled.parameters)
-        trained = _fit_and_evaluate(compiled, sink, observer, budget, workers, state, run.keep)
+        trained = _fit_and_evaluate(recipe, compiled, held, sink, observer, budget, state, run.keep)
         locked = {}
         if trained.ended is not None:
             program = trained.model.program
@@ -127,8 +128,19 @@ def _compiled(
     deadline: Deadline,
     workers: Workers,
     keeping: Keeping = KEEP_NOTHING,
-) -> Compiled:
-    """Compile a recipe for training, which has to fit into the memory that it may take."""
+) -> tuple[Compiled, HeldOut | None]:
+    """Compile a recipe for training, which has to fit into the memory that it may take.
+
+    With folds, each is held out before, and the recipe that they have shown to be best is compiled.
+    """
+    held: list[HeldOut] = []
+
+    def settle(dataset: Dataset) -> Recipe:
+        compiling = partial(compile_rows, recipe, workers=workers)
+        folds = (partial(compiling, rows) for rows in folds_of(dataset, recipe.data))
+        held.append(hold_out_folds(recipe, folds, observer, deadline))
+        return held[0].shorter
+
     compiled = compile_recipe(
         recipe,
         sink,
@@ -137,36 +149,31 @@ def _compiled(
         keeping=keeping,
         deadline=deadline,
         workers=workers,
+        settle=settle if recipe.data.folds is not None else None,
     )
     expect_training(recipe.limits, compiled.parameters, compiled.dataset)
-    return compiled
+    return compiled, held[0] if held else None
 
 
 def _fit_and_evaluate(
+    recipe: Recipe,
     compiled: Compiled,
+    held: HeldOut | None,
     sink: Sink,
     observer: Observer,
     budget: Budget,
-    workers: Workers,
     resume: State | None = None,
     keep: Callable[[State], None] | None = None,
 ) -> Trained:
-    recipe, dataset = compiled.recipe, compiled.dataset
-    if recipe.data.folds is None:
+    dataset = compiled.dataset
+    if held is None:
         limit = TimeLimit.of(budget, dataset)
         trained = fit(compiled, sink, observer, resume=resume, keep=keep, limit=limit)
     else:
-        compile_folds = (
-            partial(compile_rows, recipe, rows, workers=workers)
-            for rows in folds_of(dataset, recipe.data)
-        )
-        deadline = budget.deadline() if resume is None else NEVER
-        trained = fit_with_folds(
-            compiled, compile_folds, sink, observer, resume=resume, keep=keep, deadline=deadline
-        )
+        trained = fit_after_folds(recipe, compiled, held, sink, observer, resume=resume, keep=keep)
     trained = evaluate(trained, dataset, dataset.splits, observer)
     report_impossible_rows(trained.scores, sink)
-    limits = LimitMetrics.of(compiled.recipe.limits, budget, trained.ended and trained.ended.fit)
+    limits = LimitMetrics.of(recipe.limits, budget, trained.ended and trained.ended.fit)
     return replace(trained, metrics=replace(trained.metrics, limits=limits))
 
 
@@ -247,32 +254,37 @@ def fit(
     return Trained(recipe, model, fitted, known, metrics, ended=found.ended, kept=found.kept)
 
 
-def fit_with_folds(
+def hold_out_folds(
+    recipe: Recipe, folds: Iterable[CompileFold], observer: Observer, deadline: Deadline
+) -> HeldOut:
+    """Hold out every fold once.
+
+    Raises `OutOfTimeError` if the deadline leaves no time for that and for training on all rows.
+    """
+
+    def train_fold(compile_fold: CompileFold, own: Sink) -> tuple[Trained, Grown | None]:
+        part = compile_fold(own, observer, deadline)
+        found = fit(part, own, observer, keep=lambda _: deadline.check(), deadline=deadline)
+        return evaluate(found, part.dataset, ["valid"], observer), part.grown
+
+    held = hold_out(recipe, folds, train_fold, observer)
+    held.expect_training(deadline)
+    return held
+
+
+def fit_after_folds(
+    recipe: Recipe,
     compiled: Compiled,
-    folds: Iterable[CompileFold],
+    held: HeldOut,
     sink: Sink,
     observer: Observer,
     *,
     resume: State | None = None,
     keep: Callable[[State], None] | None = None,
-    deadline: Deadline = NEVER,
 ) -> Trained:
-    """Hold out every fold once, then fit to all rows as the folds have shown to be best.
-
-    Raises `OutOfTimeError` if the deadline does not leave the time for both.
-    """
-    recipe, dataset = compiled.recipe, compiled.dataset
-
-    def train_fold(compile_fold: CompileFold, own: Sink) -> Trained:
-        part = compile_fold(own, observer, deadline)
-        found = fit(part, own, observer, keep=lambda _: deadline.check(), deadline=deadline)
-        return evaluate(found, part.dataset, ["valid"], observer)
-
-    held = hold_out(recipe, folds, train_fold, observer)
-    held.expect_training(deadline)
-    compiled = replace(compiled, recipe=held.shorter)
+    """Fit to all rows as the folds have shown to be best; add the score of the rows held out."""
     found = fit(compiled, sink, observer, resume=resume, keep=keep, asked=recipe)
-    return held.completed(evaluate(found, dataset, ["train"], observer))
+    return held.completed(evaluate(found, compiled.dataset, ["train"], observer))
 
 
 def _with_planning(seconds: Mapping[str, float], planning: float) -> dict[str, float]:

@@ -13,7 +13,7 @@ from spnc.common.observer import Observer
 from spnc.compilation import Compiled
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import InputError, Sink
-from spnc.pipeline import Trained, evaluate, fit, fit_with_folds
+from spnc.pipeline import Trained, evaluate, fit, fit_after_folds, hold_out_folds
 from spnc.runs.outcome import Outcome
 from spnc.runs.watch import expect_training
 from spnc.search.compile_cache import CompileCache
@@ -77,10 +77,15 @@ def run_try(
         journal.keep(state)
 
     try:
-        compiled = cache.compile(recipe, own, observer, deadline)
+        held = None
+        if recipe.data.folds is not None:
+            folds = [partial(each.compile, recipe) for each in cache.folds(recipe.data)]
+            held = hold_out_folds(recipe, folds, observer, deadline)
+        settled = held.shorter if held is not None else recipe
+        compiled = cache.compile(settled, own, observer, deadline)
         expect_training(recipe.limits, compiled.parameters, dataset)
         state = journal.begin(compiled, own) or resume
-        if recipe.data.folds is None:
+        if held is None:
             found = fit(
                 compiled,
                 own,
@@ -93,10 +98,7 @@ def run_try(
             )
             found = evaluate(found, dataset, SCORED, observer)
         else:
-            folds = [partial(each.compile, recipe) for each in cache.folds(recipe.data)]
-            found = fit_with_folds(
-                compiled, folds, own, observer, resume=state, keep=keep, deadline=deadline
-            )
+            found = fit_after_folds(recipe, compiled, held, own, observer, resume=state, keep=keep)
     except InputError as error:
         raise _in_try(error, plan) from None
     history, spent = found.fitted.history, found.metrics.seconds

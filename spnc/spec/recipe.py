@@ -175,10 +175,8 @@ class Recipe(Options):
         """Report what needs validation rows while all rows are trained on."""
         folds = f"with `valid: {self.data.valid}` none are left in the end"
         help = "cut validation rows off with `split: [0.8, 0.2, 0]`, or leave this out"
-        if self.shares == "fitted":
-            yield Conflict("shares", f"shares are fitted to validation rows, and {folds}", help)
-        if any(component.fit is not None or component.refine for component in self.forest):
-            message = f"components fitted on their own end by validation rows, and {folds}"
+        if self.refines_components:
+            message = f"components with `refine` end by validation rows, and {folds}"
             yield Conflict("forest", message, help)
         for name in dict.fromkeys(
             component.learner.plugin_name

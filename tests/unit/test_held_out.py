@@ -11,9 +11,11 @@ import pytest
 
 import spnc
 from spnc.common.observer import Observer
+from spnc.compilation import compile_rows
 from spnc.data.columns import Column, Scale
 from spnc.data.dataset import Dataset
 from spnc.data.folds import folds_of
+from spnc.data.load import load
 from spnc.data.options import DataOptions
 from spnc.data.table import Table
 from spnc.diagnostics import InputError, Sink
@@ -183,6 +185,38 @@ def test_an_interrupted_run_is_resumed_to_the_same_model(tmp_path: Path, smoothi
     assert again.scores["valid"].average == pytest.approx(whole.scores["valid"].average)
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_components_fitted_alone_and_their_shares_follow_the_folds(
+    tmp_path: Path, jobs: int
+) -> None:
+    entries = [
+        {"learner": "hclt", "count": 2, "states": 4, "fit": 40},
+        {"learner": "chow-liu"},
+    ]
+    alone = {"optimizer": {"method": "em", "max_iterations": 0}}
+    source = written(tmp_path, "all.csv", rows())
+    asked = spec({"source": source, "valid": "3-fold"}, forest=entries, shares="fitted", **alone)
+    recipe = spnc.train(asked).recipe
+    found = spnc.train(asked, n_jobs=jobs)
+    dataset = load(recipe.data, Sink())
+    assert dataset is not None
+    grown = [
+        compile_rows(recipe, fold, Sink(), Observer()).grown
+        for fold in folds_of(dataset, recipe.data)
+    ]
+    fits = [kept for one in grown if one is not None for _, kept in one.fits]
+    shares = [one.shares[0] for one in grown if one is not None]
+    assert len(fits) == 6
+    assert 0 < min(fits) < max(fits) < 40
+    given = [
+        {**entries[0], "fit": round(sum(fits) / 6), "weight": sum(shares) / 3 / 2},
+        {**entries[1], "weight": 1.0 - sum(shares) / 3},
+    ]
+    plain = spnc.train(spec({"source": source}, forest=given, **alone))
+    weights = found.model.parameters.weights
+    assert weights == pytest.approx(plain.model.parameters.weights, rel=1e-12)
+
+
 def test_pruning_and_objectives_follow_the_folds(tmp_path: Path) -> None:
     data = {"source": written(tmp_path, "all.csv", rows()), "valid": "3-fold"}
     objective = {"kind": "conditional", "target": ["x0"], "max_iterations": 8}
@@ -215,8 +249,14 @@ def test_a_problem_says_which_part_was_held_out() -> None:
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"shares": "fitted", "forest": ["hclt", "chow-liu"]}, "shares"),
-        ({"forest": [{"learner": "hclt", "fit": 3}]}, "fitted on their own"),
+        (
+            {
+                "forest": [{"learner": "hclt", "refine": True}],
+                "objective": {"kind": "conditional", "target": ["lung"]},
+                "optimizer": {"method": "em", "max_iterations": 0},
+            },
+            "`refine`",
+        ),
         ({"forest": ["continuous-mixture"]}, "`continuous-mixture`"),
     ],
 )
