@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from spnc import checks, passes
 from spnc.backends import Backend
@@ -80,6 +80,13 @@ class KeepNothing:
 KEEP_NOTHING = KeepNothing()
 
 
+class Grown(NamedTuple):
+    """What validation rows have chosen while a forest was grown, by entry."""
+
+    shares: Mapping[int, float]  # in the sum on top
+    fits: tuple[tuple[int, int], ...]  # a kept iteration for each component fitted alone
+
+
 @dataclass(frozen=True, eq=False)
 class Compiled:
     """A recipe turned into a program that is ready for training."""
@@ -89,6 +96,7 @@ class Compiled:
     program: Program
     parameters: Parameters
     seconds: Mapping[str, float] = field(default_factory=dict)
+    grown: Grown | None = None  # if the forest was grown now, and not kept by an earlier run
 
     def model(self) -> Model:
         """Return the model before training."""
@@ -106,11 +114,12 @@ def compile_recipe(
     keeping: Keeping = KEEP_NOTHING,
     deadline: Deadline = NEVER,
     workers: Workers = SERIAL,
+    settle: Callable[[Dataset], Recipe] | None = None,
 ) -> Compiled:
     """Structure, links, checks, passes, lowering; no parameter training.
 
     `keeping` is where a run that may be killed keeps what it has read and learned. `workers` learn
-    components.
+    components. `settle` returns the recipe to compile, once the data are known.
     """
     observer, seconds = observer or Observer(), {"data": 0.0}
     one_recipe_only(recipe, sink)
@@ -119,6 +128,8 @@ def compile_recipe(
         dataset = sink.require(prepare(recipe, sink, observer, purpose, read=keeping.read_data))
         dataset = warped_for(recipe, dataset)
     savepoints = keeping.keep_work(recipe, dataset)
+    if settle is not None:
+        recipe = settle(dataset)
     compiled = compiled_before(recipe, dataset, sink, savepoints)
     if compiled is None:
         forest = learn_forest(
@@ -137,6 +148,21 @@ def compile_recipe(
         )
         of_forest(savepoints, recipe).drop("")
     return compiled
+
+
+def compile_rows(
+    recipe: Recipe,
+    dataset: Dataset,
+    sink: Sink,
+    observer: Observer,
+    deadline: Deadline = NEVER,
+    *,
+    workers: Workers = SERIAL,
+) -> Compiled:
+    """Compile a recipe that has been verified, over rows that have been read."""
+    dataset, seconds = warped_for(recipe, dataset), {"data": 0.0}
+    forest = learn_forest(recipe, dataset, sink, observer, seconds, deadline, workers=workers)
+    return link_and_lower(recipe, dataset, forest, sink, observer, seconds, deadline=deadline)
 
 
 def compiled_before(
@@ -199,6 +225,7 @@ def link_and_lower(
 ) -> Compiled:
     """Draw residual links, put the sum on top, check, optimise and lower. Changes the forest."""
     deadline.check()
+    grown = Grown(forest.entry_shares, forest.fits)
     warned = len(sink.diagnostics)
     observer.stage(Stage.LINKS)
     with timed(seconds, "residual"), _fitting(savepoints, sink):
@@ -229,7 +256,7 @@ def link_and_lower(
         program, parameters = lowered
     warnings = sink.diagnostics[warned:]
     keep_circuit(savepoints, recipe, KeptCircuit(program, parameters, seconds, warnings))
-    return Compiled(recipe, dataset, program, parameters, seconds)
+    return Compiled(recipe, dataset, program, parameters, seconds, grown)
 
 
 def _lowered_arrays(forest: Forest) -> tuple[Program, Parameters] | None:

@@ -104,6 +104,7 @@ def _trained(
     fit = metrics.optimizer
     fitted = FitResult(model.parameters, history, fit.stopped, fit.kept, fit.kept_iteration)
     weights = {name: table.total for name, table in dataset.splits.items()}
+    weights.setdefault("valid", weights["train"])  # these rows were held out in folds
     scores = {
         name: _score(split.avg_ll, split.impossible_rows, weights[name])
         for name, split in metrics.splits.items()
@@ -126,7 +127,11 @@ def _conditional(
     model: Model, metrics: Metrics, recipe: Recipe, dataset: Dataset
 ) -> dict[str, Score]:
     """Return the scores of a conditional objective, whose weights the metrics do not tell."""
-    scored = [n for n, split in metrics.splits.items() if split.conditional_ll is not None]
+    scored = [
+        n
+        for n, split in metrics.splits.items()
+        if split.conditional_ll is not None and n in dataset.splits
+    ]
     found = {
         name: recipe.objective.score(model.engine, model.parameters, dataset.distinct[name])
         for name in scored

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from spnc.backends.auto import passed_over
@@ -19,9 +20,20 @@ from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Observer, Stage
 from spnc.common.views import trained_html, trained_text
 from spnc.common.workers import SERIAL, Workers
-from spnc.compilation import KEEP_NOTHING, Compiled, Keeping, compile_recipe, model_of, timed
+from spnc.compilation import (
+    KEEP_NOTHING,
+    Compiled,
+    Grown,
+    Keeping,
+    compile_recipe,
+    compile_rows,
+    model_of,
+    timed,
+)
 from spnc.data.dataset import Dataset
+from spnc.data.folds import folds_of
 from spnc.diagnostics import Diagnostic, Sink
+from spnc.held_out import CompileFold, HeldOut, hold_out
 from spnc.model import Model
 from spnc.program.score import Score
 from spnc.runs.ended_early import ended_early
@@ -35,7 +47,7 @@ from spnc.runs.preparation import Purpose
 from spnc.runs.watch import expect_training
 from spnc.spec.recipe import Recipe
 from spnc.training import Enough, FitResult, State
-from spnc.training.fit import ProgramFitter
+from spnc.training.fit import Kept, ProgramFitter
 from spnc.training.objectives.joint import Joint
 from spnc.training.time_limit import Ended, TimeLimit
 
@@ -61,6 +73,7 @@ class Trained:
     # With `objective: conditional`, the scores of the target given the other cells, by split.
     conditional: Mapping[str, Score] = field(default_factory=dict)
     ended: Ended | None = None  # the fit that was ended early, by a time limit or by `--auto`
+    kept: Kept = Kept(0)  # the iterations of its fits
     was_finished: bool = False  # whether nothing was trained, since the run was finished already
 
     def __repr__(self) -> str:
@@ -92,14 +105,14 @@ def train(
     """
     observer, budget = observer or Observer(), budget or Budget()
     if run is None:
-        compiled = _compiled(recipe, sink, observer, budget.deadline(), workers)
-        return _fit_and_evaluate(compiled, sink, observer, budget)
+        compiled, held = _compiled(recipe, sink, observer, budget.deadline(), workers)
+        return _fit_and_evaluate(recipe, compiled, held, sink, observer, budget)
     with run.saving_on_interruption():
         # With a checkpoint, there are parameters to keep, however late it is.
         deadline = budget.deadline() if not run.has_checkpoint else NEVER
-        compiled = _compiled(recipe, sink, observer, deadline, workers, run)
+        compiled, held = _compiled(recipe, sink, observer, deadline, workers, run)
         state = run.begin(recipe, compiled.dataset, compiled.program, compiled.parameters)
-        trained = _fit_and_evaluate(compiled, sink, observer, budget, state, run.keep)
+        trained = _fit_and_evaluate(recipe, compiled, held, sink, observer, budget, state, run.keep)
         locked = {}
         if trained.ended is not None:
             program = trained.model.program
@@ -115,8 +128,19 @@ def _compiled(
     deadline: Deadline,
     workers: Workers,
     keeping: Keeping = KEEP_NOTHING,
-) -> Compiled:
-    """Compile a recipe for training, which has to fit into the memory that it may take."""
+) -> tuple[Compiled, HeldOut | None]:
+    """Compile a recipe for training, which has to fit into the memory that it may take.
+
+    With folds, each is held out before, and the recipe that they have shown to be best is compiled.
+    """
+    held: list[HeldOut] = []
+
+    def settle(dataset: Dataset) -> Recipe:
+        compiling = partial(compile_rows, recipe, workers=workers)
+        folds = (partial(compiling, rows) for rows in folds_of(dataset, recipe.data))
+        held.append(hold_out_folds(recipe, folds, observer, deadline))
+        return held[0].shorter
+
     compiled = compile_recipe(
         recipe,
         sink,
@@ -125,24 +149,31 @@ def _compiled(
         keeping=keeping,
         deadline=deadline,
         workers=workers,
+        settle=settle if recipe.data.folds is not None else None,
     )
     expect_training(recipe.limits, compiled.parameters, compiled.dataset)
-    return compiled
+    return compiled, held[0] if held else None
 
 
 def _fit_and_evaluate(
+    recipe: Recipe,
     compiled: Compiled,
+    held: HeldOut | None,
     sink: Sink,
     observer: Observer,
     budget: Budget,
     resume: State | None = None,
     keep: Callable[[State], None] | None = None,
 ) -> Trained:
-    limit = TimeLimit.of(budget, compiled.dataset)
-    trained = fit(compiled, sink, observer, resume=resume, keep=keep, limit=limit)
-    trained = evaluate(trained, compiled.dataset, compiled.dataset.splits, observer)
+    dataset = compiled.dataset
+    if held is None:
+        limit = TimeLimit.of(budget, dataset)
+        trained = fit(compiled, sink, observer, resume=resume, keep=keep, limit=limit)
+    else:
+        trained = fit_after_folds(recipe, compiled, held, sink, observer, resume=resume, keep=keep)
+    trained = evaluate(trained, dataset, dataset.splits, observer)
     report_impossible_rows(trained.scores, sink)
-    limits = LimitMetrics.of(compiled.recipe.limits, budget, trained.ended and trained.ended.fit)
+    limits = LimitMetrics.of(recipe.limits, budget, trained.ended and trained.ended.fit)
     return replace(trained, metrics=replace(trained.metrics, limits=limits))
 
 
@@ -156,11 +187,13 @@ def fit(
     enough: Enough | None = None,
     deadline: Deadline = NEVER,
     limit: TimeLimit | None = None,
+    asked: Recipe | None = None,
 ) -> Trained:
     """Fit the parameters and finish the model; its scores are those that training knows.
 
-    `keep` is called after every iteration. `enough` is called with the history before every
-    iteration, and ends training there if it returns True; so does `limit`, in any of the fits.
+    `asked` is the recipe that the model is from, if it is fitted by another. `keep` is called after
+    every iteration. `enough` is called with the history before every iteration, and ends training
+    there if it returns True; so does `limit`, in any of the fits.
     """
     observer = observer or Observer()
     recipe, distinct = compiled.recipe, compiled.dataset.distinct
@@ -193,6 +226,7 @@ def fit(
         fitted = found.fitted
         if found.ended is not None:
             recipe = sink.require(ended_early(recipe, found.ended))
+        recipe = asked or recipe
         compiled = replace(compiled, recipe=recipe, program=found.program)
         model = model_of(compiled, fitted.parameters, backend).finished()
     seconds = _with_planning(seconds, sum(fitter.planning))
@@ -217,7 +251,40 @@ def fit(
     # An objective scores the rows that it can use, which need not be all of them.
     known = fitted.known_scores(distinct) if refined is None else {}
     recipe = recipe.as_trained()
-    return Trained(recipe, model, fitted, known, metrics, ended=found.ended)
+    return Trained(recipe, model, fitted, known, metrics, ended=found.ended, kept=found.kept)
+
+
+def hold_out_folds(
+    recipe: Recipe, folds: Iterable[CompileFold], observer: Observer, deadline: Deadline
+) -> HeldOut:
+    """Hold out every fold once.
+
+    Raises `OutOfTimeError` if the deadline leaves no time for that and for training on all rows.
+    """
+
+    def train_fold(compile_fold: CompileFold, own: Sink) -> tuple[Trained, Grown | None]:
+        part = compile_fold(own, observer, deadline)
+        found = fit(part, own, observer, keep=lambda _: deadline.check(), deadline=deadline)
+        return evaluate(found, part.dataset, ["valid"], observer), part.grown
+
+    held = hold_out(recipe, folds, train_fold, observer)
+    held.expect_training(deadline)
+    return held
+
+
+def fit_after_folds(
+    recipe: Recipe,
+    compiled: Compiled,
+    held: HeldOut,
+    sink: Sink,
+    observer: Observer,
+    *,
+    resume: State | None = None,
+    keep: Callable[[State], None] | None = None,
+) -> Trained:
+    """Fit to all rows as the folds have shown to be best; add the score of the rows held out."""
+    found = fit(compiled, sink, observer, resume=resume, keep=keep, asked=recipe)
+    return held.completed(evaluate(found, compiled.dataset, ["train"], observer))
 
 
 def _with_planning(seconds: Mapping[str, float], planning: float) -> dict[str, float]:

@@ -103,7 +103,7 @@ def _load_whole(
     if found.has_splits and options.split is not None and options.source is not None:
         message = f"`split` has no effect: `{options.source}` has its own splits"
         sink.warning("W303", message, options.span_of("split"))
-    split = options.split if options.split is not None else default_split
+    split = options.fractions if options.split is not None else default_split
     cut = not found.has_splits and split is not None
     where = next(iter(found.tables.values())).file
     name, published = found.name, found.published
@@ -111,6 +111,8 @@ def _load_whole(
     tables = made.tables() if UNSPLIT not in made.cells else _split(made, split, options, sink)
     if tables is None:
         return None
+    if options.folds is not None:
+        tables = _joined(tables)
     columns = with_scales(made.columns, tables["train"], options)
     if not published:
         declared = rules_by_name([c.name for c in columns], options, Sink())
@@ -176,10 +178,7 @@ def _load_files(options: DataOptions, sink: Sink, progress: Progress | None) -> 
     """Return the tables in the files `train`, `valid` and `test`; report the problems of all."""
     tables: dict[str, RawTable] = {}
     name, complete = "", True
-    for field in SPLITS:
-        file = getattr(options, field)
-        if file is None:
-            continue
+    for field, file in options.files.items():
         path = file_path(file, options.base(field))
         name = name or table_name(path)
         scheme = split_scheme(file, options.base(field))
@@ -258,6 +257,17 @@ def _split(
     if not complete:
         return None
     return dict(zip(parts, made.parts(UNSPLIT, list(parts.values())), strict=True))
+
+
+def _joined(tables: dict[str, Table]) -> dict[str, Table]:
+    """Return the tables with the validation rows after the training rows, as one."""
+    if "valid" not in tables:
+        return tables
+    both = [tables.pop("train"), tables.pop("valid")]
+    cells = [np.concatenate([table.stored(c) for table in both]) for c in range(both[0].width)]
+    weights = np.concatenate([table.weights for table in both])
+    even = bool((weights == 1.0).all())
+    return {"train": Table.of_columns(cells, None if even else weights), **tables}
 
 
 def split_rows(fractions: Sequence[float], split_seed: int, rows: int) -> list[NDArray[np.int64]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -17,6 +18,7 @@ from spnc.diagnostics import listed
 from spnc.registry import Conflict, Options, option
 
 DeclaredKind = Literal["auto", "binary", "categorical", "count", "real", "date", "ignore"]
+FOLDS = "([0-9]{1,4})-fold"  # as `5-fold`
 _SUM_TOLERANCE = 1e-9  # of three fractions written in decimals
 
 
@@ -82,7 +84,13 @@ class DataOptions(Options):
     train: str | None = option(
         None, "a file of training rows, or several as in `source`, in its place", path=True
     )
-    valid: str | None = option(None, "a file of validation rows, beside `train`", path=True)
+    valid: str | None = option(
+        None,
+        "a file of validation rows, beside `train`; or `5-fold`: all rows but those for testing "
+        "are divided into so many parts, and each is held out in turn",
+        path=True,
+        words=FOLDS,
+    )
     test: str | None = option(None, "a file of test rows, beside `train`", path=True)
     split: tuple[float, float, float] | None = option(
         None, "fractions of the rows of `source` for train, valid and test", min=0, max=1
@@ -118,6 +126,28 @@ class DataOptions(Options):
         return self.table is not None or self.shards is not None
 
     @property
+    def folds(self) -> int | None:
+        """How many parts are held out in turn, if that is what the validation rows are."""
+        found = re.fullmatch(FOLDS, self.valid) if self.valid is not None else None
+        return int(found[1]) if found is not None else None
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files of single splits, by split."""
+        files = {"train": self.train, "valid": self.valid, "test": self.test}
+        if self.folds is not None:
+            del files["valid"]
+        return {split: file for split, file in files.items() if file is not None}
+
+    @property
+    def fractions(self) -> tuple[float, float, float] | None:
+        """The fractions of the rows for train, valid and test; folds are cut from train."""
+        if self.split is None or self.folds is None:
+            return self.split
+        train, valid, test = self.split
+        return train + valid, 0.0, test
+
+    @property
     def text_rules(self) -> TextRules:
         """How texts are read."""
         texts = (rule.name for rule in self.columns if rule.has_labels)
@@ -125,7 +155,13 @@ class DataOptions(Options):
 
     def conflicts(self) -> Iterator[Conflict]:
         """Yield conflicts: rows from two places or nowhere, or fractions that make no split."""
-        files = [name for name in ("train", "valid", "test") if getattr(self, name) is not None]
+        files = list(self.files)
+        if self.folds is not None and self.folds < 2:
+            yield Conflict(
+                "valid",
+                "with fewer than two parts there is nothing to train on while one is held out",
+                "write `5-fold`",
+            )
         if self.source is not None and files:
             yield Conflict(
                 files[0],
@@ -147,7 +183,7 @@ class DataOptions(Options):
                     f"the fractions of the split sum to {sum(self.split):g}, not to 1",
                     "give fractions for train, valid and test, such as 0.8, 0.1, 0.1",
                 )
-            elif self.split[0] == 0.0:
+            elif (self.fractions or self.split)[0] == 0.0:
                 yield Conflict(
                     "split",
                     "the split leaves no rows for training",

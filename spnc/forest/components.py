@@ -49,6 +49,7 @@ class Components:
     savepoints: Savepoints
 
     def __post_init__(self) -> None:
+        self.fits: dict[int, int] = {}  # the iteration that was kept, by component fitted alone
         self.builder = Builder(self.dataset.columns)
 
     def add(self, component: Component, index: int, learned: Piece | None = None) -> int | None:
@@ -59,6 +60,8 @@ class Components:
         name, where = component.learner.plugin_name, partial(component.span_of, "learner")
         self.builder.origin = Origin(f"component {index + 1}, {name}", where)
         if learned is not None:
+            if (kept_iteration := learned.about.get("fit")) is not None:
+                self.fits[index] = kept_iteration
             return self._restored_from(learned)
         own = self.kept_of(index)
         kept = self._restored(own, DONE)
@@ -77,7 +80,7 @@ class Components:
             if structure is None:
                 own.later("structure", make)
             assert self.backend is not None
-            fit_alone(
+            self.fits[index] = fit_alone(
                 alone,
                 self.dataset,
                 self.smoothing_of(component),
@@ -161,7 +164,11 @@ class Components:
 
     def whole(self, root: int) -> Piece | None:
         """Return the only component, as arrays; None if it cannot be stored."""
-        return self._stored(range(self.builder.next_name), root, self.builder.origin)
+        found = self._stored(range(self.builder.next_name), root, self.builder.origin)
+        if found is None or not self.fits:
+            return found
+        (iteration,) = self.fits.values()
+        return Piece({**found.about, "fit": iteration}, found.arrays)
 
     def _stored(self, names: range, root: int, origin: Origin | None) -> Piece | None:
         """Return the component with these nodes, for keeping."""

@@ -76,7 +76,10 @@ def grow(
             entries.append(numbers[index])
     progress("components", total, total)
     equal = all(weight == weights[0] for weight in weights)
-    forest = Forest(made.builder, tuple(roots), None if equal else tuple(weights))
+    fits = tuple((numbers[index], kept) for index, kept in sorted(made.fits.items()))
+    forest = Forest(
+        made.builder, tuple(roots), None if equal else tuple(weights), tuple(entries), fits
+    )
     if fits_shares and len(set(entries)) > 1 and backend is not None:
         valid = dataset.distinct_in_memory["valid"]
         forest = with_fitted_shares(forest, entries, valid, backend)

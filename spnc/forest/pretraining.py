@@ -82,11 +82,11 @@ def fit_alone(
     iterations: int,
     deadline: Deadline = NEVER,
     savepoints: Savepoints = NOTHING_KEPT,
-) -> None:
+) -> int:
     """Run EM on a forest, usually of one component, and change its nodes in place.
 
     With validation rows, the best iteration is kept, and EM ends when `PATIENCE` iterations have
-    brought nothing better.
+    brought nothing better. Return the iteration that was kept.
     """
     work = Work(forest)
     backend.prepare(work.program, silent)
@@ -115,6 +115,7 @@ def fit_alone(
             now = _Progress(iteration + 1, parameters, best, best_iteration, best_score)
             now.save(savepoints, "fit")
     work.put_back(parameters if valid is None else best)
+    return iterations if valid is None else best_iteration
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ The fields of an `Options` class are its schema: the spec readers validate again
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -86,6 +87,7 @@ class Rule:
     below: float | None = None
     registry: Registry[Any] | None = None
     path: bool = False  # a file name, or a list of them, relative to the spec that holds it
+    words: str = ""  # a pattern of texts that are no file names
     suffix: str = ""  # of those files, which need not be written
     inline: bool = False  # the chosen plug-in's options stand beside this field, not under it
     keyed: str = ""  # of a list of options: written as a mapping from this field of theirs
@@ -93,6 +95,10 @@ class Rule:
     def file_name(self, text: str) -> str:
         """The name of the file that a value stands for, with its suffix."""
         return text if text.endswith(self.suffix) else f"{text}{self.suffix}"
+
+    def is_file(self, text: str) -> bool:
+        """Whether a text is the name of a file."""
+        return self.path and not (self.words and re.fullmatch(self.words, text))
 
     def violation(self, value: float) -> str | None:
         """The bound that a number violates, in words ("at least 1"); None if it is in range."""
@@ -116,11 +122,12 @@ def option(
     above: float | None = None,
     below: float | None = None,
     path: bool = False,
+    words: str = "",
     suffix: str = "",
     keyed: str = "",
 ) -> Any:
     """A field of an `Options` class: default (or required), one line of text, range."""
-    rule = Rule(doc, min, max, above, below, path=path, suffix=suffix, keyed=keyed)
+    rule = Rule(doc, min, max, above, below, path=path, words=words, suffix=suffix, keyed=keyed)
     return field(default=default, metadata={"rule": rule})
 
 

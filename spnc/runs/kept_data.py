@@ -29,7 +29,6 @@ from spnc.runs.lock import versions
 
 NAME = "data"
 SECONDS = 10.0  # data that are read faster are not kept
-_FIELDS = ("source", "train", "valid", "test")
 # Returns the kept work of an identity; the second argument is called before something is written.
 Open = Callable[[str, Callable[[], None]], Savepoints]
 
@@ -88,10 +87,9 @@ def _files(options: DataOptions) -> list[Path] | None:
     if options.is_given:
         return None
     found: list[Path] = []
-    for field in _FIELDS:
-        text, base = getattr(options, field), options.base(field)
-        if text is None:
-            continue
+    named = {"source": options.source} if options.source is not None else {}
+    for field, text in {**named, **options.files}.items():
+        base = options.base(field)
         if split_scheme(text, base) is not None:
             return None
         table = TableFiles.of(file_path(text, base))

@@ -8,6 +8,7 @@ from enum import Enum
 from spnc.common.observer import Observer, Stage
 from spnc.data.dataset import Dataset
 from spnc.data.load import is_available, load
+from spnc.data.options import DataOptions
 from spnc.diagnostics import Sink
 from spnc.registry import nested_options
 from spnc.runs.lock import check_lock
@@ -64,7 +65,9 @@ def prepare(
         else:
             warn_of_sample(_tries(recipe), dataset, sink)
         check_lock(recipe, dataset, sink)
-        if recipe.space is not None and "valid" not in dataset.splits:
+        if recipe.data.folds is not None:
+            _verify_folds(recipe.data, dataset, sink)
+        elif recipe.space is not None and "valid" not in dataset.splits:
             searched = f"searched for: {', '.join(c.name for c in recipe.space.choices)}"
             report_no_validation_rows(recipe, [searched], sink)
         elif recipe.shares == "fitted" and "valid" not in dataset.splits:
@@ -73,6 +76,25 @@ def prepare(
     if purpose is not Purpose.REPORT:
         verify_plugins(recipe, dataset, sink)
     return dataset
+
+
+def _verify_folds(options: DataOptions, dataset: Dataset, sink: Sink) -> None:
+    """Report rows that cannot be divided into folds: in partitions (E142), or too few (E306)."""
+    rows, count = dataset.splits["train"].rows, options.folds or 0
+    if dataset.sampled or options.shards is not None:
+        sink.error(
+            "E142",
+            "rows in partitions cannot be held out in turn",
+            options.span_of("valid"),
+            help="they are many: hold out a part of them with `split: [0.8, 0.1, 0.1]`",
+        )
+    elif rows < count:
+        sink.error(
+            "E306",
+            f"{rows:,} rows cannot be divided into {count:,} parts",
+            options.span_of("valid"),
+            help="hold out fewer parts",
+        )
 
 
 def verify_plugins(recipe: Recipe, dataset: Dataset | None, sink: Sink) -> None:

@@ -14,6 +14,8 @@ from spnc.common.savepoints import NOTHING_KEPT, Savepoints
 from spnc.common.workers import SERIAL, Workers
 from spnc.compilation import Compiled, compiled_before, learn_forest, link_and_lower
 from spnc.data.dataset import Dataset
+from spnc.data.folds import folds_of
+from spnc.data.options import DataOptions
 from spnc.diagnostics import Sink
 from spnc.graph.forest import Forest
 from spnc.learners.support.warps import warped_for
@@ -48,10 +50,21 @@ class CompileCache:
         """
         self.dataset, self._is_verified = dataset, verified
         self._savepoints, self._workers = savepoints, workers
-        self._wanted = Counter(forest_key(recipe) for recipe in recipes)
+        self._recipes = tuple(recipes)
+        self._wanted = Counter(forest_key(recipe) for recipe in self._recipes)
         self._forests: dict[Recipe, Forest] = {}
         self._last: Compiled | None = None
         self._pinned: Compiled | None = None
+        self._folds: list[CompileCache] = []
+
+    def folds(self, options: DataOptions) -> list[CompileCache]:
+        """Return a cache for the same recipes over each fold of the rows."""
+        if not self._folds:
+            self._folds = [
+                CompileCache(rows, self._recipes, verified=True, workers=self._workers)
+                for rows in folds_of(self.dataset, options)
+            ]
+        return self._folds
 
     def pin(self, compiled: Compiled) -> None:
         """Keep this circuit, in place of the one that was pinned before."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from spnc.common.deadline import NEVER, Deadline
@@ -12,7 +13,7 @@ from spnc.common.observer import Observer
 from spnc.compilation import Compiled
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import InputError, Sink
-from spnc.pipeline import Trained, evaluate, fit
+from spnc.pipeline import Trained, evaluate, fit, fit_after_folds, hold_out_folds
 from spnc.runs.outcome import Outcome
 from spnc.runs.watch import expect_training
 from spnc.search.compile_cache import CompileCache
@@ -76,22 +77,30 @@ def run_try(
         journal.keep(state)
 
     try:
-        compiled = cache.compile(recipe, own, observer, deadline)
+        held = None
+        if recipe.data.folds is not None:
+            folds = [partial(each.compile, recipe) for each in cache.folds(recipe.data)]
+            held = hold_out_folds(recipe, folds, observer, deadline)
+        settled = held.shorter if held is not None else recipe
+        compiled = cache.compile(settled, own, observer, deadline)
         expect_training(recipe.limits, compiled.parameters, dataset)
         state = journal.begin(compiled, own) or resume
-        found = fit(
-            compiled,
-            own,
-            observer,
-            resume=state,
-            keep=keep,
-            enough=pace.ask,
-            deadline=NEVER if limit is not None and must_train else deadline,
-            limit=limit,
-        )
+        if held is None:
+            found = fit(
+                compiled,
+                own,
+                observer,
+                resume=state,
+                keep=keep,
+                enough=pace.ask,
+                deadline=NEVER if limit is not None and must_train else deadline,
+                limit=limit,
+            )
+            found = evaluate(found, dataset, SCORED, observer)
+        else:
+            found = fit_after_folds(recipe, compiled, held, own, observer, resume=state, keep=keep)
     except InputError as error:
         raise _in_try(error, plan) from None
-    found = evaluate(found, dataset, SCORED, observer)
     history, spent = found.fitted.history, found.metrics.seconds
     structure = spent["structure"] + spent["residual"]
     setup = 0.0

@@ -12,9 +12,11 @@ import numpy as np
 import yaml
 
 from spnc.data.given_shards import GivenShards
+from spnc.data.options import DataOptions
 from spnc.data.raw_table import RawTable
 from spnc.data.sources import FROM_PYTHON
 from spnc.diagnostics import Sink, Source, read_source
+from spnc.registry import fields_of
 from spnc.spec.dsl import read_dsl
 from spnc.spec.files import kind_of
 from spnc.spec.locked import check_locked_spec
@@ -88,9 +90,16 @@ def _with_given_data(tree: Tree) -> Tree:
     source = Entry("source", span, Scalar(FROM_PYTHON, FROM_PYTHON, span, quoted=True))
     entries: tuple[Entry, ...] = ()
     if entry is not None and isinstance(entry.value, Mapping):
-        files = ("source", "train", "valid", "test")
-        entries = tuple(e for e in entry.value.entries if e.key not in files)
+        entries = tuple(e for e in entry.value.entries if not _names_rows(e))
     return tree.with_entry(Entry("data", span, Mapping((source, *entries), span)))
+
+
+def _names_rows(entry: Entry) -> bool:
+    """Whether an option of the data says where rows are, not how they are divided."""
+    field, value = fields_of(DataOptions).get(entry.key), entry.value
+    if field is None or not field.rule.path:
+        return False
+    return not isinstance(value, Scalar) or field.rule.is_file(str(value.value))
 
 
 def recipe_from(

@@ -152,6 +152,8 @@ class Recipe(Options):
                 "the shares of entries are fitted, and the forest has only one entry",
                 "list another one, or leave this out",
             )
+        if self.data.folds is not None:
+            yield from self._conflicts_with_folds()
         if not self.refines_components:
             return
         if not self.objective.refines:
@@ -168,6 +170,20 @@ class Recipe(Options):
                 "them to whole rows again",
                 "set its `max_iterations` to 0",
             )
+
+    def _conflicts_with_folds(self) -> Iterator[Conflict]:
+        """Report what needs validation rows while all rows are trained on."""
+        folds = f"with `valid: {self.data.valid}` none are left in the end"
+        help = "cut validation rows off with `split: [0.8, 0.2, 0]`, or leave this out"
+        if self.refines_components:
+            message = f"components with `refine` end by validation rows, and {folds}"
+            yield Conflict("forest", message, help)
+        for name in dict.fromkeys(
+            component.learner.plugin_name
+            for component in self.forest
+            if getattr(component.learner, "ends_by_validation_rows", False)
+        ):
+            yield Conflict("forest", f"`{name}` ends by validation rows, and {folds}", help)
 
     def as_trained(self) -> Recipe:
         """Return what is trained: the recipe without how long, and where, it may be."""

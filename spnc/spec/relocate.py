@@ -45,8 +45,8 @@ def _files_of(options: Options) -> Iterator[Path]:
             if isinstance(inner, Options):
                 yield from _files_of(inner)
         base = options.base(name)
-        for text in _texts(value) if f.rule.path else ():
-            if split_scheme(text, base) is None:
+        for text in _texts(value):
+            if f.rule.is_file(text) and split_scheme(text, base) is None:
                 yield file_path(f.rule.file_name(text), base)
 
 
@@ -63,7 +63,7 @@ def _relocated(options: Any, rename: Callable[[Path], str], absolute: bool) -> A
             changes[name] = _relocated(value, rename, absolute)
         elif isinstance(value, tuple) and value and isinstance(value[0], Options):
             changes[name] = tuple(_relocated(v, rename, absolute) for v in value)
-        elif f.rule.path and _texts(value):
+        elif any(map(f.rule.is_file, _texts(value))):
             base = options.base(name)
             moved = tuple(
                 rename(base / f.rule.file_name(text)) if _moves(text, base, absolute) else text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from spnc import passes
 from spnc.backends import Backend
@@ -50,6 +51,23 @@ class FittedProgram:
     pruning: PruneOutcome | None = None
     refined: FitResult | None = None  # the fit to an objective other than the joint likelihood
     ended: Ended | None = None  # the fit that was ended early, if any
+    before: FitResult | None = None  # that to the objective: the fit before it, if not pruned
+
+    @property
+    def kept(self) -> Kept:
+        """The iterations that were kept, each counted from the beginning of its fit."""
+        first = self.before or self.fitted
+        if self.pruning is not None:
+            first = self.pruning.fits[0]
+        refined = self.refined.kept_iteration if self.refined is not None else None
+        return Kept(first.kept_iteration, refined)
+
+
+class Kept(NamedTuple):
+    """Which iterations were kept, of the fit of the whole program and of that to the objective."""
+
+    first: int
+    objective: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +115,8 @@ class ProgramFitter:
             return None
         fitted = _joined(found.fitted, refined, accepted=True)
         ended = found.ended or _ended(OBJECTIVE, refined)
-        return replace(found, fitted=fitted, refined=refined, ended=ended)
+        before = found.fitted
+        return replace(found, fitted=fitted, refined=refined, ended=ended, before=before)
 
     def _generative(
         self, program: Program, start: Parameters, resume: State | None, done: list[FitResult]

@@ -67,6 +67,8 @@ class ContinuousMixture(Options):
 
     reads: ClassVar[tuple[Source, ...]] = ("pairs", "rows", "sample")
 
+    ends_by_validation_rows: ClassVar[bool] = True  # keeps the best step on them
+
     points: int = option(1024, "how many trees the mixture has", min=1)
     latent: int = option(16, "the number of dimensions of the latent space", min=1, max=1024)
     width: int = option(64, "units of the first hidden layer; the second has twice as many", min=1)

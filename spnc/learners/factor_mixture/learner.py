@@ -12,6 +12,7 @@ leaves them as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -43,6 +44,8 @@ from spnc.registry import LEARNERS, Options, option
 @dataclass(frozen=True, kw_only=True)
 class FactorMixture(Options):
     """Groups of rows in which real columns are jointly normal, and all others independent."""
+
+    ends_by_validation_rows: ClassVar[bool] = True  # keeps the best iteration on them
 
     groups: int = option(16, "the number of groups; fewer if there are fewer different rows", min=1)
     factors: int = option(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,10 +14,57 @@ from spnc.data.crossing import Crossing, by_column, by_states
 from spnc.data.pairs import PairCounter, PairCounts
 from spnc.learners.support.leaf_fit import Indices
 
-_MANY = 1024  # columns from which pairs are tested in parts
 _TESTED_AT_ONCE = 128  # columns with all others: a product of matrices that is worth its overhead
 
 Flags = NDArray[np.bool_]
+
+
+class PairTest(Protocol):
+    """Tells which columns of a slice depend on one another."""
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        ...
+
+    @property
+    def most_at_once(self) -> int:
+        """The number of columns above which pairs are tested in parts."""
+        ...
+
+    @property
+    def every_pair(self) -> Flags:
+        """Whether each pair of columns is dependent, `[column, column]`."""
+        ...
+
+    def between(self, some: Indices, others: Indices) -> Flags:
+        """Return whether each of some columns depends on each of others."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class GTest:
+    """The G-test of counts of states. `numbers` marks columns whose states are ranges."""
+
+    counter: PairCounter
+    factor: float
+    numbers: Flags
+    most_at_once: int = 1023
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.counter.width
+
+    @cached_property
+    def every_pair(self) -> Flags:
+        """Whether each pair of columns is dependent, `[column, column]`."""
+        return g_test(self.counter.pairs, self.factor, self.numbers)
+
+    def between(self, some: Indices, others: Indices) -> Flags:
+        """Return whether each of some columns depends on each of others."""
+        crossing = self.counter.between(some, others)
+        return _dependent(crossing, self.factor, self.numbers[some, None] | self.numbers[others])
 
 
 def g_test(pairs: PairCounts, factor: float, numbers: Flags | None = None) -> Flags:
@@ -95,15 +146,15 @@ def groups(dependent: Flags) -> list[Indices]:
     return found
 
 
-def dependent_groups(counter: PairCounter, factor: float, numbers: Flags) -> list[Indices]:
+def dependent_groups(test: PairTest) -> list[Indices]:
     """Return the groups of columns that are connected by dependent pairs.
 
     Of many columns, only pairs are tested that are not known to be in the same group yet.
     """
-    if counter.width < _MANY:
-        return groups(g_test(counter.pairs, factor, numbers))
-    group = np.arange(counter.width)
-    untested = np.ones(counter.width, dtype=np.bool_)  # against all that are untested
+    if test.width <= test.most_at_once:
+        return groups(test.every_pair)
+    group = np.arange(test.width)
+    untested = np.ones(test.width, dtype=np.bool_)  # against all that are untested
     while untested.any():
         some = _in_large_groups(np.flatnonzero(untested), group)[:_TESTED_AT_ONCE]
         others = np.flatnonzero(untested)
@@ -111,9 +162,7 @@ def dependent_groups(counter: PairCounter, factor: float, numbers: Flags) -> lis
             others = others[group[others] != group[some[0]]]
         untested[some] = False
         if len(others):
-            crossing = counter.between(some, others)
-            dependent = _dependent(crossing, factor, numbers[some, None] | numbers[others])
-            group = _joined(group, some, others, dependent)
+            group = _joined(group, some, others, test.between(some, others))
     _, first = np.unique(group, return_index=True)
     return [np.flatnonzero(group == own) for own in group[np.sort(first)].tolist()]
 

@@ -175,9 +175,9 @@ def _numbers(dataset: Dataset, options: DataOptions | None, split: str) -> tuple
     Rows are numbered in the source if spnc has split it, otherwise in the split.
     """
     rows = dataset.splits[split].rows
-    if dataset.cut and options is not None and options.split is not None:
+    if dataset.cut and options is not None and options.fractions is not None:
         total = sum(table.rows for table in dataset.splits.values())
-        parts = split_rows(options.split, options.split_seed, total)
+        parts = split_rows(options.fractions, options.split_seed, total)
         own = dict(zip(SPLITS, parts, strict=True))[split]
         if len(own) == rows:
             return own + 1, dataset.name

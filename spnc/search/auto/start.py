@@ -77,6 +77,14 @@ def read_start(table: str, settings: Many[str], sink: Sink) -> Start | None:
             help="name the file before the command: spnc --plugin FILE train --auto …",
         )
         return None
+    if recipe.data.folds is not None:
+        sink.error(
+            "E136",
+            "parts cannot be held out in turn: --auto looks at validation rows as it trains",
+            recipe.data.span_of("valid"),
+            help="leave it out, or use a spec with `search`",
+        )
+        return None
     if recipe.limits is not None and recipe.limits.time is not None:
         sink.error(
             "E136",

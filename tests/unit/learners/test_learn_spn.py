@@ -28,7 +28,7 @@ from spnc.learners import LearningTask
 from spnc.learners.learn_spn import LearnSpn
 from spnc.learners.support import independence
 from spnc.learners.support.clustering import HardEm, kmeans
-from spnc.learners.support.independence import dependent_groups, g_test, groups
+from spnc.learners.support.independence import GTest, dependent_groups, g_test, groups
 from spnc.learners.support.leaf_choice import SliceOptions
 from spnc.leaves.smoothing import Smoothing
 from tests.circuits import all_states, probability, random_columns, random_rows
@@ -229,9 +229,9 @@ def test_of_many_columns_the_same_groups_are_found_with_fewer_tests(
             return super().between(some, others)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(independence, "_MANY", 1)
         patch.setattr(independence, "_TESTED_AT_ONCE", at_once)
-        found = dependent_groups(Counter(columns, table), factor, numbers)
+        counter = Counter(columns, table)
+        found = dependent_groups(GTest(counter, factor, numbers, most_at_once=1))
     assert [group.tolist() for group in found] == [group.tolist() for group in expected]
     assert sum(tested) <= 12 * 12
 
