@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in names:
             run.table(density_table(name), chosen)
     shown = [name for name in TARGETS if (results / f"tables-{name}.png").is_file()]
-    text = page(record, shown)
+    text = page(record, shown, spnc_models.fingerprint())
     write_text(results / "tables.md", text)
     print(text)
     print(f"{results / 'tables.md'}: {steps.done() / 60:.1f} min")

@@ -59,13 +59,28 @@ distances are below if the model is right, 1.36 / √rows. **Bold**: above it.
 """
 
 
-def page(record: Iterable[tuple[Key, Result]], pictures: Sequence[str] = ()) -> str:
-    """Return the page of all results; `pictures` are the tables that have one."""
+_EARLIER = """**The recipe has changed since.** Figures of *spnc, one recipe* are those of an
+earlier version of `specs/best/table.yaml` for: {tables}. The next run of the benchmark measures
+them again.
+"""
+
+
+def page(
+    record: Iterable[tuple[Key, Result]], pictures: Sequence[str] = (), recipe: str | None = None
+) -> str:
+    """Return the page of all results; `pictures` are the tables that have one.
+
+    `recipe` is the fingerprint of the present recipe; results of another are pointed out.
+    """
     cells = dict(record)
     parts = [
         "# Densities of mixed tables\n\nWritten by `python -m benchmarks.tables`.\n",
         filled(_ABOUT),
     ]
+    ours = ((key, cell) for key, cell in cells.items() if key.system == "spnc")
+    earlier = sorted({key.table for key, cell in ours if cell.get("setting") != recipe})
+    if recipe is not None and earlier:
+        parts.append(filled(_EARLIER.format(tables=", ".join(earlier))))
     for part in ("all", "real"):
         if names := _names(cells, part):
             title = PARTS[part]

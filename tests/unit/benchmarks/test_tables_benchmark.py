@@ -338,3 +338,15 @@ def test_a_run_measures_what_is_missing(folder: Path, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         tables.main(["--systems", "spnk"])
     assert "`spnk` is not one of" in capsys.readouterr().err
+
+
+def test_figures_of_an_earlier_recipe_are_pointed_out() -> None:
+    cells = {
+        Key("wine", "all", "spnc", 0): {"valid": 1.0, "test": 1.0, "plain": 1.0, "seconds": 1.0}
+    }
+    for setting, is_earlier in (("old", True), ("new", False)):
+        [(key, result)] = cells.items()
+        text = page([(key, {**result, "choice": "", "setting": setting})], recipe="new")
+        said = "**The recipe has changed since.** Figures of *spnc, one recipe* are those of"
+        assert (said in text) == is_earlier
+        assert ("for: wine." in text) == is_earlier
