@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -95,6 +96,15 @@ class Tab:
         found = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
+
+    def until(self, expression: str, seconds: float = 10.0) -> bool:
+        """Return whether an expression becomes true soon: a busy machine lays pages out late."""
+        ends = time.monotonic() + seconds
+        while not self.ask(expression):
+            if time.monotonic() > ends:
+                return False
+            time.sleep(0.05)
+        return True
 
     def box(self, selector: str, block: str = "center") -> dict[str, float]:
         """Scroll to an element and return its place in the window."""

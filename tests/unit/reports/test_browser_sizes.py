@@ -63,8 +63,8 @@ def test_wide_tables_scroll_in_their_frames_and_nothing_is_cut_off(
     tab.open(pages["wide"], width=width)
     tab.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
     tab.picture(pages["wide"].with_suffix(".png"))  # forces a frame to be drawn
+    assert tab.until(f"document.documentElement.scrollWidth <= {width}")
     assert tab.ask(CUT_OFF) == []
-    assert tab.ask("document.documentElement.scrollWidth") <= width
     scrolls = "[...document.querySelectorAll('.frame.wide')].map(f => f.closest('section').id)"
     assert "samples" in tab.ask(scrolls)
     if width >= 1200:
