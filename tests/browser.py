@@ -8,8 +8,8 @@ import json
 import os
 import shutil
 import subprocess
-import time
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
