@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from spnc.api import check, compile, from_networkx, from_spflow, train, train_auto
     from spnc.diagnostics import Diagnostic, InputError
     from spnc.model import Model, load
-    from spnc.pipeline import Trained
     from spnc.reports.build import report
     from spnc.runs.interruption import Interrupted
+    from spnc.trained import Trained
 
 _HOMES = {
     "check": "spnc.api",
@@ -36,7 +36,7 @@ _HOMES = {
     "InputError": "spnc.diagnostics",
     "Interrupted": "spnc.runs.interruption",
     "Model": "spnc.model",
-    "Trained": "spnc.pipeline",
+    "Trained": "spnc.trained",
 }
 
 __all__ = [

@@ -33,7 +33,6 @@ from spnc.graph.interchange import from_networkx as read_networkx
 from spnc.graph.interchange import from_node_link
 from spnc.graph.nodes import Graph
 from spnc.model import Model, read_model
-from spnc.pipeline import Trained
 from spnc.pipeline import train as train_recipe
 from spnc.runs.folder import RunFolder
 from spnc.runs.kept_data import DataReader
@@ -50,6 +49,7 @@ from spnc.spec.limits import Limits, read_budget
 from spnc.spec.override import refuse
 from spnc.spec.read import read_recipe, recipe_from, spec_source, with_table
 from spnc.spec.recipe import Recipe
+from spnc.trained import Trained
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -14,7 +14,7 @@ from spnc.common.wording import duration
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Sink, writing
 from spnc.model import Model, read_model
-from spnc.pipeline import Trained, report_impossible_rows
+from spnc.pipeline import report_impossible_rows
 from spnc.program.score import Score
 from spnc.runs.folder import RunFolder
 from spnc.runs.history import read_records
@@ -25,6 +25,7 @@ from spnc.runs.outcome import Outcome
 from spnc.runs.results import metrics_of, report_changed_files, request_of
 from spnc.spec.read import read_recipe
 from spnc.spec.recipe import Recipe
+from spnc.trained import Trained
 from spnc.training import FitResult
 
 # Reads the recipe that a run is resumed with, and its data; stops at errors.

@@ -24,7 +24,7 @@ from spnc.training.time_limit import shortened
 
 if TYPE_CHECKING:
     from spnc.compilation import Compiled, Grown
-    from spnc.pipeline import Trained
+    from spnc.trained import Trained
 
 # Compiles the recipe over the rows of a fold.
 CompileFold = Callable[[Sink, Observer, Deadline], "Compiled"]

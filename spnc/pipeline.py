@@ -9,16 +9,14 @@ sink; `sink.stop()` after it ends the run if any of that is an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from spnc.backends.auto import passed_over
 from spnc.backends.parted import score_of
 from spnc.common.budget import Budget
 from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Observer, Stage
-from spnc.common.views import trained_html, trained_text
 from spnc.common.workers import SERIAL, Workers
 from spnc.compilation import (
     KEEP_NOTHING,
@@ -32,9 +30,8 @@ from spnc.compilation import (
 )
 from spnc.data.dataset import Dataset
 from spnc.data.folds import folds_of
-from spnc.diagnostics import Diagnostic, Sink
+from spnc.diagnostics import Sink
 from spnc.held_out import CompileFold, HeldOut, hold_out
-from spnc.model import Model
 from spnc.program.score import Score
 from spnc.runs.ended_early import ended_early
 from spnc.runs.fit_metrics import ObjectiveMetrics, OptimizerMetrics, PruneMetrics
@@ -42,51 +39,14 @@ from spnc.runs.folder import RunFolder
 from spnc.runs.limit_metrics import LimitMetrics
 from spnc.runs.lock import lock_text
 from spnc.runs.metrics import Metrics, SplitMetrics
-from spnc.runs.outcome import Outcome
 from spnc.runs.preparation import Purpose
 from spnc.runs.watch import expect_training
 from spnc.spec.recipe import Recipe
-from spnc.training import Enough, FitResult, State
-from spnc.training.fit import Kept, ProgramFitter
+from spnc.trained import Trained
+from spnc.training import Enough, State
+from spnc.training.fit import ProgramFitter
 from spnc.training.objectives.joint import Joint
-from spnc.training.time_limit import Ended, TimeLimit
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Trained:
-    """A trained model, how training went, and how well every split is explained.
-
-    `recipe` makes the same model: where training was ended early, it says after how many
-    iterations. After a search it is the chosen one, and `tries` has all of them. `diagnostics`
-    are the warnings; `run` is the folder that the results were written to, if there is one. If it
-    was asked to resume a run that is finished, it is read from the folder, and `was_finished`.
-    """
-
-    recipe: Recipe
-    model: Model
-    fitted: FitResult
-    scores: Mapping[str, Score]
-    metrics: Metrics
-    tries: tuple[Outcome, ...] = ()
-    diagnostics: tuple[Diagnostic, ...] = ()
-    run: Path | None = None
-    # With `objective: conditional`, the scores of the target given the other cells, by split.
-    conditional: Mapping[str, Score] = field(default_factory=dict)
-    ended: Ended | None = None  # the fit that was ended early, by a time limit or by `--auto`
-    kept: Kept = Kept(0)  # the iterations of its fits
-    was_finished: bool = False  # whether nothing was trained, since the run was finished already
-
-    def __repr__(self) -> str:
-        averages = {name: split.avg_ll for name, split in self.metrics.splits.items()}
-        return trained_text(self.model.name, averages, self.metrics.spent, len(self.tries))
-
-    def _repr_html_(self) -> str:
-        metrics, fit = self.metrics, self.metrics.optimizer
-        splits = {n: (s.rows, s.avg_ll, s.impossible_rows) for n, s in metrics.splits.items()}
-        counts = {name: metrics.model[name] for name in ("edges", "parameters")}
-        ended = f"{fit.method} stopped by {fit.stopped} after {fit.iterations} iterations"
-        name, tries = self.model.name, len(self.tries)
-        return trained_html(name, counts, splits, metrics.spent, tries, ended=ended)
+from spnc.training.time_limit import TimeLimit
 
 
 def train(

@@ -10,11 +10,11 @@ from spnc.common.budget import Budget
 from spnc.common.observer import Observer
 from spnc.common.workers import SERIAL, Workers
 from spnc.diagnostics import Sink
-from spnc.pipeline import Trained
 from spnc.runs.folder import RunFolder
 from spnc.search.auto.loop import auto, comment
 from spnc.search.auto.start import read_start
 from spnc.search.journal import SearchFolder
+from spnc.trained import Trained
 
 
 class Clock:

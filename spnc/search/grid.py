@@ -16,7 +16,6 @@ from spnc.common.deadline import NEVER, OutOfTimeError
 from spnc.common.observer import Observer
 from spnc.common.workers import SERIAL, Workers
 from spnc.diagnostics import Sink
-from spnc.pipeline import Trained
 from spnc.runs.ended_early import recipe_of_try
 from spnc.runs.limit_metrics import SEARCH, LimitMetrics
 from spnc.runs.outcome import Outcome
@@ -29,6 +28,7 @@ from spnc.search.trials import Trials, best_text
 from spnc.spec.recipe import Recipe
 from spnc.spec.recipe_keys import circuit_key, forest_key
 from spnc.spec.space import Space, Try, short_names
+from spnc.trained import Trained
 from spnc.training.time_limit import TimeLimit
 
 

@@ -19,7 +19,6 @@ from spnc.compilation import Compiled
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import InputError, Sink, counted, writing
 from spnc.model import read_model, to_bytes
-from spnc.pipeline import Trained
 from spnc.program.score import Score
 from spnc.runs.files import BEST
 from spnc.runs.folder import RunFolder
@@ -27,6 +26,7 @@ from spnc.runs.lock import lock_text, recipe_text, request_digest, short_text
 from spnc.runs.metrics import Metrics
 from spnc.runs.outcome import Outcome, outcomes_text
 from spnc.spec.recipe import Recipe
+from spnc.trained import Trained
 from spnc.training import FitResult, Record, State
 
 Plan = Mapping[str, Any]  # a try that is about to begin, as plain values

@@ -13,13 +13,14 @@ from spnc.common.observer import Observer
 from spnc.compilation import Compiled
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import InputError, Sink
-from spnc.pipeline import Trained, evaluate, fit, fit_after_folds, hold_out_folds
+from spnc.pipeline import evaluate, fit, fit_after_folds, hold_out_folds
 from spnc.runs.outcome import Outcome
 from spnc.runs.watch import expect_training
 from spnc.search.compile_cache import CompileCache
 from spnc.search.journal import Journal
 from spnc.spec.recipe import Recipe
 from spnc.spec.search_section import value_text
+from spnc.trained import Trained
 from spnc.training import Enough, Record, State
 from spnc.training.time_limit import TimeLimit
 

@@ -16,13 +16,14 @@ from spnc.common.deadline import NEVER, Deadline
 from spnc.common.observer import Observer
 from spnc.data.dataset import Dataset
 from spnc.diagnostics import Diagnostic, Sink
-from spnc.pipeline import Trained, evaluate, report_impossible_rows
+from spnc.pipeline import evaluate, report_impossible_rows
 from spnc.runs.limit_metrics import LimitMetrics
 from spnc.runs.metrics import SearchMetrics
 from spnc.runs.outcome import Outcome
 from spnc.search.compile_cache import CompileCache
 from spnc.search.journal import Begun, Journal
 from spnc.search.one_try import SCORED, Clock, TryPlan, TryResult, run_try
+from spnc.trained import Trained
 from spnc.training import Enough, State
 from spnc.training.time_limit import TimeLimit
 

@@ -18,8 +18,8 @@ from spnc.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from spnc.pipeline import Trained
     from spnc.runs.metrics import Metrics, SearchMetrics
+    from spnc.trained import Trained
 
 _ENDED = {"objective": "fit to the objective", "pruning": "fit after pruning"}
 _MOST_SHOWN = 40  # tries in the table on the screen

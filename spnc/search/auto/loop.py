@@ -11,7 +11,6 @@ from spnc.common.deadline import NEVER, Deadline, OutOfTimeError
 from spnc.common.observer import Observer
 from spnc.common.workers import SERIAL, Workers
 from spnc.diagnostics import InputError, Sink
-from spnc.pipeline import Trained
 from spnc.registry import FAMILIES
 from spnc.runs.limit_metrics import LimitMetrics
 from spnc.runs.lost_cluster import is_lost_cluster
@@ -29,6 +28,7 @@ from spnc.search.one_try import TryPlan, TryResult
 from spnc.search.trials import Trials, best_text
 from spnc.spec.limits import Limits
 from spnc.spec.recipe import Recipe
+from spnc.trained import Trained
 
 MOST_TRIES = 1_000
 # Rules of thumb; no measurement of them is recorded.

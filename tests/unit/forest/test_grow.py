@@ -22,8 +22,8 @@ from spnc.graph.nodes import Builder, Leaf, Product, Sum, below, children, paren
 from spnc.learners.circuit import Circuit
 from spnc.learners.extra_spn import ExtraSpn
 from spnc.leaves.smoothing import Smoothing
-from spnc.pipeline import Trained
 from spnc.spec.recipe import Component
+from spnc.trained import Trained
 from tests.circuits import node_link_leaf
 
 COLUMNS = (Column("a"), Column("b"), Column("c"))

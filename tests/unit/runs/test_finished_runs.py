@@ -13,10 +13,10 @@ import pytest
 import spnc
 from spnc.cli import main
 from spnc.model import to_bytes
-from spnc.pipeline import Trained
 from spnc.runs import folder as run_folder
 from spnc.runs.in_use import NAME as IN_USE
 from spnc.runs.lock import recipe_text
+from spnc.trained import Trained
 from spnc.training.time_limit import TimeLimit
 from tests.interrupting import Killed, killing
 from tests.sealing import flipped

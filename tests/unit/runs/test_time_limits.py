@@ -14,11 +14,12 @@ from spnc.common.budget import Budget
 from spnc.common.deadline import OutOfTimeError
 from spnc.diagnostics import Sink
 from spnc.model import to_bytes
-from spnc.pipeline import Trained, train
+from spnc.pipeline import train
 from spnc.runs.results import report_changed_files
 from spnc.search.grid import search
 from spnc.spec.read import recipe_from, spec_source
 from spnc.spec.recipe import Recipe
+from spnc.trained import Trained
 from spnc.training.time_limit import TimeLimit
 from tests.choosing import Clock
 from tests.interrupting import interrupted
