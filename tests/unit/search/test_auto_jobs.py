@@ -32,7 +32,7 @@ def test_the_best_of_all_is_chosen_and_its_recipe_makes_the_same_bits(tmp_path: 
 
 def test_so_it_is_with_processes_and_the_time_is_kept(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    found = spnc.train_auto("builtin:asia", 20, out=run, n_jobs=2)
+    found = spnc.train_auto("builtin:asia", 10, out=run, n_jobs=2)
     assert found.tries[0].values["family"] == "chow-liu"
     expect_a_sound_choice(found, run)
     search = found.metrics.search
@@ -73,7 +73,7 @@ def test_a_proposal_that_a_worker_gives_up_is_not_the_end(
         return run_try(*arguments, **more)
 
     monkeypatch.setattr(together, "run_try", failing)
-    found = choose(tmp_path / "run", 30.0, workers=PicklingWorkers())
+    found = choose(tmp_path / "run", 16.0, workers=PicklingWorkers())
     assert failed
     assert len(found.tries) > 1
     expect_a_sound_choice(found, tmp_path / "run")
