@@ -241,3 +241,10 @@ def test_labels_of_any_text_come_back(word: str) -> None:
     assert recipe.data.columns[0].labels == (word, "b")
     for to in SUFFIX:
         assert read(write(recipe, to), to) == recipe
+
+
+def test_a_source_that_ends_in_a_line_break_is_written_and_read_again() -> None:
+    spec = "model: weather\ndata:\n  |\n rows.csv\nforest: [extra-spn]\n"
+    written = write(read(spec, "yaml"), "dsl")
+    assert 'data e"rows.csv\\n"' in written
+    assert read(written, "dsl") == read(spec, "yaml")
