@@ -87,7 +87,7 @@ class DataOptions(Options):
     valid: str | None = option(
         None,
         "a file of validation rows, beside `train`; or `5-fold`: all rows but those for testing "
-        "are divided into so many parts, and each is held out in turn",
+        "are divided into five parts, or another number, and each is held out in turn",
         path=True,
         words=FOLDS,
     )

@@ -26,7 +26,7 @@ from spnc.common.arrays import Floats, Ints
 SHIFTS = 8  # histograms that a part is the average of
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # of bins: their rows, in square roots of all rows
 KERNEL_WIDTHS = (0.5, 2.0)  # of kernels; four widths gain 0.01 nats in six tables together
-# Kernels take time quadratic in the number of distinct values: a tenth of a second for so many.
+# Kernels take time quadratic in the number of distinct values: a tenth of a second for 1,024.
 # Beyond, histograms are as good: columns with more among the tables of the benchmarks gain nothing.
 MOST_KERNELS = 1024
 MOST_PLACES = 512  # at which the kernels' distribution function is computed

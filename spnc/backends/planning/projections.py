@@ -103,8 +103,8 @@ def first_of_each(codes, states, columns, most, limit, rows):
     """List the first row of each combination of codes on `columns` in `rows`, in order.
 
     Return how many there are, or -1 above `limit`. At most `most` combinations are possible: once
-    there are so many, the rows that follow are not looked at. There is a table of all combinations
-    of `states`, which are at most `DENSE_KEYS`.
+    all of these are found, the rows that follow are not looked at. There is a table of all
+    combinations of `states`, which are at most `DENSE_KEYS`.
     """
     size = 1
     for c in columns:
